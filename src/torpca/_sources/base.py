@@ -1,0 +1,245 @@
+"""The contract of a row source, with every verb written once on blocks of rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = Any  # a block of rows, in whatever library the rows live in
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Rows = slice | npt.NDArray[np.intp]
+
+# A kernel looks at one block of rows and returns what it has to say about each of them
+# (arrays whose first axis runs over the block) and what it adds to a total over all rows.
+Kernel = Callable[[Any, Rows, Array], tuple[tuple[Array, ...], tuple[Array, ...]]]
+
+# Blocks are sized to stay in a processor's cache while a kernel works on them, so that the
+# residual of a block never travels to main memory.
+BLOCK_BYTES = 2**21
+MIN_BLOCK_ROWS = 64
+
+
+def default_block_rows(n_features: int) -> int:
+    """Rows per block so that a float64 block takes about BLOCK_BYTES."""
+    return max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * max(1, n_features)))
+
+
+def place(xp: Any, array: npt.NDArray[Any], block: Array) -> Array:
+    """NumPy `array`, moved beside `block`."""
+    return array if xp is np else xp.asarray(array, device=block.device)
+
+
+def to_numpy(array: Array) -> npt.NDArray[Any]:
+    """`array` as a NumPy array in host memory."""
+    if isinstance(array, np.ndarray):
+        return array
+    if hasattr(array, "cpu"):  # torch
+        array = array.detach().cpu()
+    elif hasattr(array, "get"):  # CuPy
+        array = array.get()
+    return np.asarray(array)
+
+
+def row_norms(xp: Any, block: Array) -> Array:
+    """Euclidean norm of each row of `block`."""
+    return xp.sqrt(xp.sum(block * block, axis=1))
+
+
+class RowSource(ABC):
+    """Rows of numbers that can be passed over, wherever they live.
+
+    An algorithm sees only this class. A kind of source says how to walk over its rows in blocks
+    (`blocks`) and how to pick single rows (`take`); every verb below follows from these two, and
+    a kind overrides a verb only where it can do better. Blocks are float64 whatever the data's
+    type; what a verb returns is a NumPy float64 array, because it is small: a few numbers per
+    row or a few vectors of n_features. Masks `keep` are boolean NumPy arrays of shape (n_rows,);
+    the data itself is never copied or changed.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n_rows, n_features).
+    dtype : numpy.dtype
+        float32 or float64: the type in which results are handed back to the caller.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    # ---- what a kind must say -----------------------------------------------------------
+
+    @abstractmethod
+    def blocks(self, keep: Mask | None = None) -> Iterator[tuple[Any, Rows, Array]]:
+        """Yield (array namespace, rows, float64 block) over the kept rows, in row order."""
+
+    @abstractmethod
+    def take(self, rows: npt.NDArray[np.intp]) -> Floats:
+        """Return the rows numbered `rows`, of shape (len(rows), n_features), as NumPy float64."""
+
+    # ---- one pass over the rows -----------------------------------------------------------
+
+    def sweep(
+        self, kernel: Kernel, keep: Mask | None = None
+    ) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
+        """Run `kernel` over all kept rows: its numbers per row, in place, and its totals.
+
+        Rows that are not kept read zero in the numbers per row.
+        """
+        return gather(
+            self.shape,
+            kernel,
+            ((rows, *kernel(xp, rows, block)) for xp, rows, block in self.blocks(keep)),
+        )
+
+    # ---- verbs ------------------------------------------------------------------------------
+
+    def magnitudes(self) -> Floats:
+        """Largest absolute entry of each row, (n_rows,); not finite where the row is not."""
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            return (xp.max(xp.abs(block), axis=1),), ()
+
+        return self.sweep(kernel)[0][0]
+
+    def total(self, keep: Mask) -> Floats:
+        """Sum of the kept rows, (n_features,)."""
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            return (), (xp.sum(block, axis=0),)
+
+        return self.sweep(kernel, keep)[1][0]
+
+    def mean(self, keep: Mask) -> Floats:
+        """Mean of the kept rows, (n_features,)."""
+        return self.total(keep) / max(1, int(np.count_nonzero(keep)))
+
+    def gram(self, keep: Mask) -> Floats:
+        """X_keep' X_keep, (n_features, n_features)."""
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            return (), (block.T @ block,)
+
+        return self.sweep(kernel, keep)[1][0]
+
+    def row_gram(self, keep: Mask) -> Floats:
+        """X_keep X_keep', (n_kept, n_kept): the small Gram matrix when rows are few and long."""
+        rows = np.flatnonzero(keep)
+        step = max(1, 32 * BLOCK_BYTES // (8 * self.shape[1]))
+        pieces = [slice(i, min(i + step, len(rows))) for i in range(0, len(rows), step)]
+        out = np.empty((len(rows), len(rows)))
+        for i, left in enumerate(pieces):
+            block = self.take(rows[left])
+            out[left, left] = block @ block.T
+            for right in pieces[:i]:
+                out[left, right] = block @ self.take(rows[right]).T
+                out[right, left] = out[left, right].T
+        return out
+
+    def matmul(self, V: Floats) -> Floats:
+        """X V for V of shape (n_features, k): (n_rows, k)."""
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            return (block @ place(xp, V, block),), ()
+
+        return self.sweep(kernel)[0][0]
+
+    def rmatmul(self, keep: Mask, Y: Floats) -> Floats:
+        """X_keep' Y_keep for Y of shape (n_rows, k): (n_features, k)."""
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            return (), (block.T @ place(xp, Y[rows], block),)
+
+        return self.sweep(kernel, keep)[1][0]
+
+    def gram_matmul(self, keep: Mask, V: Floats) -> Floats:
+        """X_keep' (X_keep V), (n_features, k), in one pass and without the Gram matrix."""
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            return (), (block.T @ (block @ place(xp, V, block)),)
+
+        return self.sweep(kernel, keep)[1][0]
+
+    def scores(self, V: Floats, s: Floats) -> tuple[Floats, Floats]:
+        """Incoherence ||diag(1/s) V'x|| and residual ||x - VV'x|| of every row, in one pass."""
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            basis = place(xp, V, block)
+            Y = block @ basis
+            # The residual is formed, never taken as ||x||^2 - ||V'x||^2: at noise 1e-9 that
+            # difference is all rounding error.
+            R = row_norms(xp, block - Y @ basis.T)
+            return (row_norms(xp, Y / place(xp, s, block)), R), ()
+
+        E, R = self.sweep(kernel)[0]
+        return E, R
+
+    def residuals(self, V: Floats) -> Floats:
+        """Orthogonal distance ||x - VV'x|| of every row, (n_rows,)."""
+        return self.scores(V, np.ones(V.shape[1]))[1]
+
+    def sample(self, m: int, rng: np.random.Generator) -> tuple[npt.NDArray[np.intp], Floats]:
+        """Draw `m` different rows (all of them if there are fewer): their numbers, and the rows."""
+        n = self.shape[0]
+        rows = np.sort(rng.choice(n, size=min(m, n), replace=False)).astype(np.intp)
+        return rows, self.take(rows)
+
+    # ---- views and exits ----------------------------------------------------------------------
+
+    def centered(self, mean: Floats) -> RowSource:
+        """View of the rows less `mean`, as this kind does it best."""
+        from torpca._sources.views import Centered  # noqa: PLC0415 (views need this class)
+
+        return Centered(self, mean)
+
+    def export(self, array: npt.NDArray[Any]) -> Array:
+        """`array` as the caller should get it: floats in the data's type, beside the data."""
+        return array.astype(self.dtype, copy=False) if array.dtype.kind == "f" else array
+
+    def __repr__(self) -> str:
+        """Kind, shape and type, for error messages and notebooks."""
+        n, d = self.shape
+        return f"<{type(self).__name__} of {n} rows x {d} features, {self.dtype}>"
+
+
+def gather(
+    shape: tuple[int, int],
+    kernel: Kernel,
+    pieces: Iterable[tuple[Rows, tuple[Array, ...], tuple[Array, ...]]],
+) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
+    """Put together what `kernel` said of each piece: numbers per row in place, totals added."""
+    # An empty block makes the kernel tell the shapes, so that no kept row is no special case.
+    values, sums = kernel(np, slice(0, 0), np.zeros((0, shape[1])))
+    per_row = tuple(np.zeros((shape[0], *v.shape[1:])) for v in values)
+    totals: list[Array] | None = None
+    for rows, values, parts in pieces:
+        for out, value in zip(per_row, values, strict=True):
+            out[rows] = to_numpy(value)
+        # Totals stay in the rows' own library until the end: on a GPU each trip home costs.
+        if totals is None:
+            totals = list(parts)
+        else:
+            totals = [t + p for t, p in zip(totals, parts, strict=True)]
+    return per_row, tuple(to_numpy(t) for t in (sums if totals is None else totals))
+
+
+def kept_slices(n: int, step: int, keep: Mask | None) -> Iterator[tuple[slice, Rows, Any]]:
+    """Walk 0..n in steps: (slice to read, row numbers it stands for, index into the read rows).
+
+    Steps in which no row is kept are passed over; the index is None where all rows are.
+    """
+    for start in range(0, n, step):
+        window = slice(start, min(start + step, n))
+        if keep is None:
+            yield window, window, None
+            continue
+        inside = keep[window]
+        if inside.all():
+            yield window, window, None
+        elif inside.any():
+            index = np.flatnonzero(inside)
+            yield window, index + start, index

@@ -1,0 +1,85 @@
+"""Views: rows seen shifted, stretched or deflated, without touching them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._sources.base import Array, Floats, Kernel, Mask, Rows, RowSource, place
+
+
+class View(RowSource):
+    """A source whose blocks are another source's blocks, transformed on the way."""
+
+    def __init__(self, source: RowSource) -> None:
+        self.source = source
+        self.shape = source.shape
+        self.dtype = source.dtype
+
+    @abstractmethod
+    def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
+        """Return the block as this view shows it; `rows` says which rows it holds."""
+
+    def blocks(self, keep: Mask | None = None) -> Iterator[tuple[Any, Rows, Array]]:
+        """Yield the source's blocks, transformed."""
+        for xp, rows, block in self.source.blocks(keep):
+            yield xp, rows, self.transform(xp, rows, block)
+
+    def sweep(self, kernel: Kernel, keep: Mask | None = None) -> Any:
+        """Run `kernel` on transformed blocks, walking the rows as the source does."""
+
+        def through(xp: Any, rows: Rows, block: Array) -> Any:
+            return kernel(xp, rows, self.transform(xp, rows, block))
+
+        return self.source.sweep(through, keep)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Floats:
+        """Return single rows, transformed."""
+        taken: Floats = self.transform(np, rows, self.source.take(rows))
+        return taken
+
+    def export(self, array: npt.NDArray[Any]) -> Array:
+        """Hand results back as the source does."""
+        return self.source.export(array)
+
+
+class Centered(View):
+    """The rows less a common vector `mean` of shape (n_features,)."""
+
+    def __init__(self, source: RowSource, mean: Floats) -> None:
+        super().__init__(source)
+        self.offset = mean
+
+    def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
+        """x - mean."""
+        return block - place(xp, self.offset, block)
+
+
+class Scaled(View):
+    """Each row times its own number, `factors` of shape (n_rows,)."""
+
+    def __init__(self, source: RowSource, factors: Floats) -> None:
+        super().__init__(source)
+        self.factors = factors
+
+    def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
+        """x times the factor of its row."""
+        return block * place(xp, self.factors[rows], block)[:, None]
+
+
+class Deflated(View):
+    """The rows' residuals x - VV'x for an orthonormal V of shape (n_features, k)."""
+
+    def __init__(self, source: RowSource, V: Floats) -> None:
+        super().__init__(source)
+        self.basis = V
+
+    def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
+        """x - VV'x, taken twice: the second removes what rounding left of the first."""
+        V = place(xp, self.basis, block)
+        block = block - (block @ V) @ V.T
+        return block - (block @ V) @ V.T

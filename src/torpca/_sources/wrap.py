@@ -1,0 +1,155 @@
+"""The one place that looks at the type of what the user handed in."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from torpca._sources.array import ArraySource
+from torpca._sources.base import RowSource
+from torpca._sources.dask import DaskSource
+from torpca._sources.sparse import SparseSource
+
+ALLOWED = (
+    "X must be a table of real numbers with one sample per row: a NumPy array or memory map, a "
+    "SciPy sparse matrix, a Dask array, a torch tensor or another array-API array, a data frame "
+    "or a list of lists"
+)
+
+
+def as_source(X: Any, *, block_rows: int | None = None) -> RowSource:
+    """Return a row source over `X`, without copying or changing it.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, Dask array or RowSource, of shape (n_rows, n_features)
+        NumPy arrays (read-only, Fortran-ordered, memory-mapped, of any real type), torch tensors
+        and other array-API arrays, SciPy CSR and CSC arrays and matrices are used as they are.
+        Other sparse formats, data frames and lists are converted first. Dask arrays need whole
+        rows in each chunk and are rechunked, with a warning, when they have not.
+    block_rows : int, optional
+        Rows handled at a time, for arrays in memory. By default blocks that fit a cache.
+
+    Returns
+    -------
+    RowSource
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_source(np.eye(3))
+    <ArraySource of 3 rows x 3 features, float64>
+    """
+    if isinstance(X, RowSource):
+        return X
+    if sp.issparse(X):
+        return _from_sparse(X)
+    if type(X).__module__.split(".")[0] == "dask" and hasattr(X, "to_delayed"):
+        if not hasattr(X, "numblocks"):  # a Dask data frame
+            X = X.to_dask_array(lengths=True)
+        _check_shape(X.shape)
+        return DaskSource(X, _result_dtype(X.dtype))
+    xp = _namespace(X)
+    if xp is None:
+        X, xp = _as_numpy(X), np
+    if xp is not np and not xp.isdtype(X.dtype, ("bool", "integral", "real floating")):
+        raise _wrong_type(X.dtype)
+    _check_shape(tuple(X.shape))
+    dtype = np.dtype(np.float32 if X.dtype == xp.float32 else np.float64)
+    return ArraySource(X, xp, dtype, block_rows)
+
+
+def _namespace(X: Any) -> Any:
+    """Array-API namespace of X: NumPy for its arrays, None when X is no array at all."""
+    if isinstance(X, np.ndarray):
+        return None  # still to be checked for objects, strings, masks
+    if hasattr(X, "__array_namespace__"):
+        return X.__array_namespace__()
+    if type(X).__module__.split(".")[0] in {"torch", "cupy", "jax", "jaxlib", "ndonnx"}:
+        try:
+            from array_api_compat import array_namespace  # noqa: PLC0415 (an extra)
+        except ImportError as error:
+            raise ImportError(
+                f"X is a {type(X).__module__}.{type(X).__name__}, which needs the array-api-compat "
+                "package: pip install 'torpca[torch]', or pip install array-api-compat."
+            ) from error
+        return array_namespace(X)
+    return None
+
+
+def _as_numpy(X: Any) -> np.ndarray[Any, Any]:
+    """`X` as a plain numeric NumPy array, not copied when it is one; else an error says why."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError(
+            "X is a masked array; masked entries cannot be left out of a row. "
+            "Fill them (X.filled(...)) or drop those rows first."
+        )
+    try:
+        array = np.asarray(X)
+    except ValueError as error:  # ragged lists
+        raise ValueError(f"X could not be read as an array ({error}). {ALLOWED}.") from error
+    if array.dtype.kind == "O":
+        array = _from_objects(array)
+    if array.dtype.kind not in "biuf":
+        raise _wrong_type(array.dtype)
+    return array
+
+
+def _from_objects(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Objects that are numbers, as float64. Numbers written as text are refused, not guessed."""
+    for value in array.flat:
+        if not isinstance(value, Real | np.bool_):
+            raise TypeError(
+                f"X holds objects, among them {value!r} of type {type(value).__name__}; argument "
+                f"must be a number, not a string or other object. {ALLOWED}. "
+                "Convert text to numbers yourself, for example with X.astype(float)."
+            )
+    return array.astype(np.float64)
+
+
+def _from_sparse(X: Any) -> SparseSource:
+    dtype = _result_dtype(X.dtype)
+    _check_shape(X.shape)
+    if X.format not in {"csr", "csc"}:
+        X = X.tocsr()
+    if not X.has_canonical_format:  # an entry stored twice would count wrongly in sums of squares
+        X = X.copy()
+        X.sum_duplicates()
+    return SparseSource(X, dtype)
+
+
+def _result_dtype(dtype: Any) -> np.dtype[Any]:
+    """float32 for float32, float64 for every other real type."""
+    if np.dtype(dtype).kind not in "biuf":
+        raise _wrong_type(dtype)
+    return np.dtype(np.float32 if dtype == np.float32 else np.float64)
+
+
+def _wrong_type(dtype: Any) -> Exception:
+    name = str(dtype)
+    if "complex" in name:
+        return ValueError(
+            f"X has dtype {name}. Complex data not supported: stack real and imaginary parts as "
+            "columns."
+        )
+    return TypeError(
+        f"X has dtype {name}. {ALLOWED}. Convert it to numbers first, for example with "
+        "X.astype(float)."
+    )
+
+
+def _check_shape(shape: tuple[Any, ...]) -> None:
+    if len(shape) != 2:
+        hint = "X.reshape(-1, 1) if it is one feature, X.reshape(1, -1) if it is one sample"
+        raise ValueError(
+            f"X has {len(shape)} dimension(s) (shape={shape}); 2 are needed, one row per sample. "
+            + (f"Reshape your data: {hint}." if len(shape) < 2 else "Flatten each sample to a row.")
+        )
+    for size, what in zip(shape, ("sample", "feature"), strict=True):
+        if size == 0:
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )
