@@ -1,0 +1,47 @@
+"""A frame of reference for the rows: a unit in which squares behave, and a point to centre on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torpca._sources import RowSource, Scaled
+from torpca._sources.base import Floats, Mask
+
+# Between these sizes the squares of rows, and of residuals 1e-16 times smaller, can be summed
+# over any number of rows and features without overflow or loss.
+SMALLEST, LARGEST = 1e-100, 1e100
+# A row this many times longer than every kept row ranks first whatever its exact length.
+FAR = 2.0**400
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The rows in a `unit` of the user's numbers; `factors` is None when the unit is 1."""
+
+    source: RowSource
+    factors: Floats | None
+    unit: float
+
+    def about(self, mean: Floats | None) -> RowSource:
+        """View of the rows less `mean` (in the user's numbers; None: uncentred), in this unit."""
+        source = self.source if mean is None else self.source.centered(mean)
+        return source if self.factors is None else Scaled(source, self.factors)
+
+
+def choose_frame(source: RowSource, magnitudes: Floats, keep: Mask) -> Frame:
+    """Frame in which the kept rows have a size near one, if they are far from it.
+
+    The unit is a power of two, so that changing it changes no digit. Rows outside `keep` that
+    would overflow are shortened to FAR times the kept ones: they stay the farthest out.
+    """
+    largest = float(np.max(magnitudes[keep], initial=0.0))
+    if largest == 0.0 or (largest >= SMALLEST and np.max(magnitudes) <= LARGEST):
+        return Frame(source, None, 1.0)
+    exponent = max(int(np.frexp(largest)[1]) - 1, -1022)
+    factors = np.full(len(magnitudes), np.ldexp(1.0, -exponent))
+    with np.errstate(over="ignore"):
+        far = magnitudes / largest > FAR
+    factors[far] = np.ldexp(1.0, 400 - np.frexp(magnitudes[far])[1])
+    return Frame(source, factors, float(np.ldexp(1.0, exponent)))

@@ -1,0 +1,106 @@
+"""The one loop: fit, threshold, repeat, until the dropped rows or the subspace settle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from torpca._core.subspace import Fit, subspace_change
+from torpca._sources.base import Mask
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What one iteration did. Arrays are there for callbacks and left out of the history."""
+
+    iteration: int
+    rank: int
+    """Rank of the subspace fitted."""
+    dropped: Mapping[str, int]
+    """Rows dropped, by criterion; a row may count under several."""
+    n_kept: int
+    """Rows kept for the next fit."""
+    subspace_change: float
+    """Sine of the largest angle to the previous iteration's subspace; 1 in the first."""
+    objective: float
+    """||(I - VV')X_kept||_F over the rows kept for the next fit."""
+    support: Any = field(default=None, repr=False, compare=False)
+    """Mask of the rows kept for the next fit, (n_rows,)."""
+    components: Any = field(default=None, repr=False, compare=False)
+    """Fitted directions, (rank, n_features)."""
+
+
+Callback = Callable[[Iteration], object]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Result of one thresholding step: the fit it used and the rows it leaves in."""
+
+    fit: Fit
+    keep: Mask
+    dropped: Mapping[str, int]
+    objective: float
+    halt: bool = False
+    """The step's own reason to give up (TORP-N's stopping rule)."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where a loop ended."""
+
+    keep: Mask
+    history: tuple[Iteration, ...]
+    converged: bool
+    halted: bool
+
+
+def iterate(
+    step: Callable[[Mask], Step],
+    keep: Mask,
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None,
+) -> Run:
+    """Apply `step` until nothing moves, it halts, or `max_iter` is reached.
+
+    Converged means: the kept set is one that was there before (from then on the iterates
+    repeat), or the subspace moved by no more than `tol`.
+    """
+    seen = {_digest(keep)}
+    history: list[Iteration] = []
+    previous: Fit | None = None
+    for t in range(max_iter):
+        now = step(keep)
+        if not (np.isfinite(now.objective) and np.all(np.isfinite(now.fit.s))):
+            raise FloatingPointError(
+                f"iteration {t} produced a value that is not finite, although X is finite; "
+                "this is a fault of torpca, please report it with the data if you can"
+            )
+        change = 1.0 if previous is None else subspace_change(previous.V, now.fit.V)
+        record = Iteration(
+            iteration=t,
+            rank=now.fit.V.shape[1],
+            dropped=now.dropped,
+            n_kept=int(np.count_nonzero(now.keep)),
+            subspace_change=change,
+            objective=now.objective,
+        )
+        history.append(record)
+        if callback is not None:
+            callback(replace(record, support=now.keep.copy(), components=now.fit.V.T.copy()))
+        keep, previous = now.keep, now.fit
+        key = _digest(keep)
+        if now.halt or key in seen or change <= tol:
+            return Run(keep, tuple(history), converged=not now.halt, halted=now.halt)
+        seen.add(key)
+    return Run(keep, tuple(history), converged=False, halted=False)
+
+
+def _digest(keep: Mask) -> bytes:
+    return blake2b(np.packbits(keep).tobytes(), digest_size=16).digest()

@@ -1,0 +1,40 @@
+"""What an algorithm returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torpca._core.loop import Iteration
+
+
+@dataclass(frozen=True)
+class RobustSubspace:
+    """Principal subspace of the good rows, and which rows those are.
+
+    Arrays are in the library, on the device and of the floating type of the data (NumPy for
+    sparse and Dask input).
+    """
+
+    components: Any
+    """Orthonormal principal directions, (k, n_features), largest singular value first. k is the
+    rank asked for, or less: the kept rows may have lower rank, and TORP-N chooses its own."""
+    singular_values: Any
+    """Singular values of the kept rows, (k,)."""
+    support: Any
+    """Mask of the rows that were kept, (n_rows,), boolean."""
+    mean: Any
+    """Mean of the kept rows, (n_features,); None without centring."""
+    n_iter: int
+    """Iterations, over all ranks tried and excluding other points of a parameter grid."""
+    converged: bool
+    """Whether the dropped rows or the subspace settled before the last iteration allowed."""
+    history: tuple[Iteration, ...] = field(repr=False)
+    """One record per iteration."""
+    parameters: Mapping[str, float]
+    """Values of the paper's parameters that were used."""
+    ranks_tried: tuple[int, ...] = ()
+    """Ranks the inner loop was run for, in order: outer iterations of TORP-N and TORP-BIN."""
+    grid: tuple[Mapping[str, float], ...] | None = field(default=None, repr=False)
+    """Evidence for a parameter chosen by grid: one record per value tried; None if none was."""

@@ -1,0 +1,186 @@
+"""Top right singular vectors of the kept rows: SVD_k(M - C) of the paper, at any shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from torpca._core.frame import Frame, choose_frame
+from torpca._core.krylov import krylov_subspace
+from torpca._core.moments import KeptMoments
+from torpca._sources import Deflated, RowSource
+from torpca._sources.base import Floats, Mask
+
+# Squaring the rows squares their condition number: below this share of the largest singular value
+# a Gram matrix says nothing reliable, and the next directions are looked for in the residuals.
+RESOLVED = 1e-3
+# Singular values below this many units of rounding of the largest are zero (seen: up to 5).
+RANK_ULPS = 16.0
+# Units of rounding in the residual of a row that lies in the subspace (seen: up to 17).
+RESIDUAL_ULPS = 32.0
+# Largest side of a Gram matrix that is formed and decomposed.
+MAX_GRAM = 1500
+
+Solver = Callable[[RowSource, Mask, int], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Subspace of the kept rows: basis V (d, k), singular values s (k,), and the rows it fits."""
+
+    mean: Floats | None
+    V: Floats
+    s: Floats
+    frame: Frame
+    eps: float
+    """Unit of rounding of the data."""
+    blur: float
+    """How many times less accurate than rounding allows the directions are."""
+
+    def rows(self) -> RowSource:
+        """Return the view of the data that V and s refer to."""
+        return self.frame.about(self.mean)
+
+    def scores(self) -> tuple[Floats, Floats]:
+        """Incoherence E and residual R of every row, R in the user's unit."""
+        E, R = self.rows().scores(self.V, self.s / self.frame.unit)
+        return E, R * self.frame.unit
+
+    def rounding(self, E: Floats, R: Floats) -> Floats:
+        """Size of residual that rounding can produce, row by row.
+
+        A direction of size s_j is known to eps s_1/s_j at best, and a row has s_j E of it, so the
+        error of its residual is about eps s_1 E.
+        """
+        s1 = self.s[0] if len(self.s) else 0.0
+        return RESIDUAL_ULPS * self.eps * (R + self.blur * s1 * E)
+
+
+def subspace_change(V: Floats, W: Floats) -> float:
+    """Sine of the largest angle between span(V) and span(W); 1 if their dimensions differ."""
+    if V.shape != W.shape:
+        return 1.0
+    if V.shape[1] == 0:
+        return 0.0
+    return min(1.0, float(np.linalg.norm(W - V @ (V.T @ W), 2)))
+
+
+class SubspaceFinder:
+    """Finds the top subspace of one kept set after another, over the same rows.
+
+    It keeps what carries over from one set to the next: the Gram matrix of the kept rows when
+    d is small, the last subspace as a start when both n and d are large.
+    """
+
+    def __init__(self, source: RowSource, magnitudes: Floats, center: bool) -> None:
+        self.source = source
+        self.magnitudes = magnitudes
+        self.center = center
+        self.eps = float(np.finfo(source.dtype).eps)
+        n, d = source.shape
+        self.gram = d <= MAX_GRAM and d <= n
+        self.solve: Solver = _solve_dual if n <= MAX_GRAM and n < d else krylov_subspace
+        self.solve = _solve_gram if self.gram else self.solve
+        self._moments: KeptMoments | None = None
+        self._last: Floats | None = None
+
+    def find(self, keep: Mask, k: int, *, polish: bool = False) -> Fit:
+        """Top `k` directions of the kept rows; fewer if the rows have no more.
+
+        `polish` spends two more passes on directions accurate to rounding.
+        """
+        frame = choose_frame(self.source, self.magnitudes, keep)
+        if self.gram:
+            if self._moments is None or self._moments.frame.unit != frame.unit:
+                self._moments = KeptMoments(frame, self.center)
+            self._moments.frame = frame
+            mean, G = self._moments.of(keep)
+            V, s = _top_of_gram(G, k)
+        else:
+            mean = self._mean(frame, keep)
+            V, s = self._solve_warm(frame.about(mean), keep, k)
+        V, s, blur = self._resolve(frame.about(mean), keep, V, s, polish)
+        return Fit(mean, V, s * frame.unit, frame, self.eps, blur)
+
+    def _mean(self, frame: Frame, keep: Mask) -> Floats | None:
+        return frame.unit * frame.about(None).mean(keep) if self.center else None
+
+    def _solve_warm(self, rows: RowSource, keep: Mask, k: int) -> tuple[Floats, Floats]:
+        if self.solve is not krylov_subspace:
+            return self.solve(rows, keep, k)
+        V, s = krylov_subspace(rows, keep, k, self._last)
+        self._last = V
+        return V, s
+
+    def _resolve(
+        self, rows: RowSource, keep: Mask, V: Floats, s: Floats, polish: bool
+    ) -> tuple[Floats, Floats, float]:
+        """Directions V, s as a solver gave them, made reliable over the whole range of sizes.
+
+        Those too small beside the largest for a Gram matrix to tell are found again in the
+        residuals of the others, where they are the largest. Also returns how many times less
+        accurate than rounding allows the directions are.
+        """
+        k, zero = V.shape[1], RANK_ULPS * self.eps * s[0]
+        if not polish and s[-1] > RESOLVED * s[0]:
+            return fix_signs(V), s, float(s[0] / s[-1])
+        found, values = V[:, :0], s[:0]
+        while True:
+            reliable = int(np.count_nonzero(s > max(RESOLVED * s[0], zero)))
+            if reliable == 0:
+                break
+            V, s = polished(rows, keep, V[:, :reliable], s[:reliable])
+            found, values = np.hstack([found, V]), np.concatenate([values, s])
+            if len(values) == k:
+                break
+            rows = Deflated(rows, V)
+            V, s = self.solve(rows, keep, k - len(values))
+        return fix_signs(np.linalg.qr(found)[0]), values, 1.0
+
+
+def _solve_gram(rows: RowSource, keep: Mask, k: int) -> tuple[Floats, Floats]:
+    """Through the (d, d) Gram matrix."""
+    return _top_of_gram(rows.gram(keep), k)
+
+
+def _solve_dual(rows: RowSource, keep: Mask, k: int) -> tuple[Floats, Floats]:
+    """Through the (n_kept, n_kept) Gram matrix, when rows are fewer than features."""
+    U, s = _top_of_gram(rows.row_gram(keep), k)
+    Y = np.zeros((rows.shape[0], len(s)))
+    Y[keep] = U / np.where(s > 0, s, 1.0)
+    V = np.linalg.qr(rows.rmatmul(keep, Y))[0]
+    return V, s
+
+
+def _top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
+    """Top `k` eigenvectors of G, and the square roots of its eigenvalues, largest first."""
+    m = G.shape[0]
+    k = min(k, m)
+    theta, V = eigh(G, subset_by_index=[m - k, m - 1], check_finite=False)
+    return V[:, ::-1], np.sqrt(np.maximum(theta[::-1], 0.0))
+
+
+def polished(rows: RowSource, keep: Mask, V: Floats, s: Floats) -> tuple[Floats, Floats]:
+    """One step of subspace iteration on the rows themselves, with singular values from them.
+
+    A Gram matrix knows a direction to eps (s_1/s_j)^2; the product X'(X v_j) lies in the row
+    space to eps s_1/s_j. Dividing by s^2 first keeps small directions from drowning.
+    """
+    Q = np.linalg.qr(rows.gram_matmul(keep, V / s**2))[0]
+    # Q'X'XQ = D H D with D = diag(s) and H near the identity: the singular values of XQ are those
+    # of chol(H)' D, to high relative accuracy however much they differ in size.
+    H = (Q.T @ rows.gram_matmul(keep, Q / s)) / s[:, None]
+    L = np.linalg.cholesky((H + H.T) / 2)
+    _, s, Wt = np.linalg.svd(L.T * s)
+    return Q @ Wt.T, s
+
+
+def fix_signs(V: Floats) -> Floats:
+    """Columns of V with the entry of largest absolute value made positive."""
+    if V.shape[1] == 0:
+        return V
+    leading = V[np.argmax(np.abs(V), axis=0), np.arange(V.shape[1])]
+    return V * np.where(leading < 0, -1.0, 1.0)

@@ -1,0 +1,36 @@
+"""The paper's hard-thresholding operators."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from torpca._sources.base import Floats, Mask
+
+
+def fraction_count(rho: float, n: int) -> int:
+    """Number of rows that make up a fraction `rho` of `n`: ceil(rho n).
+
+    1e-9 of a row is forgiven, so that rho = m/n means m rows whatever the division rounded to.
+    """
+    return max(0, math.ceil(rho * n - 1e-9))
+
+
+def largest(values: Floats, count: int) -> Mask:
+    """Mask of the `count` largest values; of equal ones, those with the lowest row number.
+
+    HT_rho of the paper (Section 1.2) with count = ceil(rho n). The paper leaves ties open; a
+    fixed rule makes results reproducible.
+    """
+    n = len(values)
+    if count <= 0:
+        return np.zeros(n, dtype=bool)
+    if count >= n:
+        return np.ones(n, dtype=bool)
+    # Selection, not sorting: O(n).
+    edge = np.partition(values, n - count)[n - count]
+    mask = values > edge
+    ties = np.flatnonzero(values == edge)
+    mask[ties[: count - np.count_nonzero(mask)]] = True
+    return mask
