@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-# Numbers per block, 8 bytes each. Points are multiplied by V in large blocks of 32 MiB, because each product may
-# have to wake up all threads; their coordinates are worked on in small ones that stay in cache.
+# Numbers per block. Points are multiplied by V in large blocks of 32 MiB, because each product may
+# have to wake up all threads; their coordinates are worked on in blocks of 1 MiB, near the cache.
 _LARGE_BLOCK = 2**22
 _SMALL_BLOCK = 2**17
 
@@ -83,8 +83,8 @@ def project_to_ellipsoid(
 
     References
     ----------
-    .. [1] Y. Cherapanamjeri, P. Jain, P. Netrapalli. "Thresholding based Efficient Outlier Robust
-       PCA". COLT 2017. Algorithm 5.
+    .. [1] Cherapanamjeri, Jain, Netrapalli: Thresholding based Efficient Outlier Robust PCA,
+       arXiv:1702.05571, Algorithm 5 and Theorem 8.
 
     Examples
     --------
@@ -178,17 +178,19 @@ def _project_columns(Y: Array, ellipsoid: _Ellipsoid) -> None:
 
 def _project_block(Y: Array, ellipsoid: _Ellipsoid, work: Array) -> None:
     """Project the columns of Y (k, m) in place, with `work` (3, k, m or more) as scratch space."""
-    s, b = ellipsoid.scales[:, None], ellipsoid.radius
-    T, Z, _ = work[:, :, : Y.shape[1]]
-    _scale_columns(Y, -ellipsoid.exponent, out=T)
-    np.divide(T, s, out=Z)
-    outside = np.flatnonzero(_column_norms(Z) > b)
-    if not outside.size:
-        return
-    scratch, P, more_scratch = work[:, :, : outside.size]
-    np.take(T, outside, axis=1, out=P, mode="clip")  # the default mode would go through a copy
-    _project_to_boundary(P, b * s, (scratch, more_scratch))
-    Y[:, outside] = _times_power_of_two(P, ellipsoid.exponent, out=P)
+    s, b, exponent = ellipsoid.scales[:, None], ellipsoid.radius, ellipsoid.exponent
+    T, P, R = work[:, :, : Y.shape[1]]
+    _scale_columns(Y, -exponent, out=T)
+    np.divide(T, s, out=P)
+    outside = np.flatnonzero(_column_norms(P) > b)
+    if outside.size == Y.shape[1]:
+        _project_to_boundary(T, b * s, (P, R))
+        _times_power_of_two(T, exponent, out=Y)
+    elif outside.size:
+        spare, P, R = work[:, :, : outside.size]
+        np.take(T, outside, axis=1, out=P, mode="clip")  # the default mode goes through a copy
+        _project_to_boundary(P, b * s, (spare, R))
+        Y[:, outside] = _times_power_of_two(P, exponent, out=P)
 
 
 def _project_to_boundary(T: Array, a: Array, work: tuple[Array, Array]) -> None:
@@ -230,7 +232,7 @@ def _multipliers(C: Array, a2: Array, work: tuple[Array, Array]) -> Array:
         mu[active] = mu_active
         if not left.size:
             break
-        if left.size <= active.size // 2:  # gathering columns costs about as much as it saves
+        if left.size <= active.size // 2:  # gathering columns pays only now
             active, mu_active, C = active[left], mu_active[left], C.take(left, axis=1)
     return mu
 

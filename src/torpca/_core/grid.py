@@ -28,26 +28,33 @@ class Choice:
     evidence: tuple[Mapping[str, float], ...]
 
 
-def rho_grid(n: int, rank: int) -> list[float]:
+def rho_grid(n: int, rank: int, criteria: int) -> list[float]:
     """1/4, 1/8, ... down to the theorem's value at mu = 1, the least incoherence there is.
 
-    Never below one row, and never so much that fewer than `rank` rows could be left.
+    Never below one row, and never so much that fewer than `rank` rows could be left when
+    `criteria` times as many are dropped.
     """
     smallest = max(theorem_rho(1.0, rank), 1.0 / n)
     grid, rho = [], 0.25
     while rho >= smallest:
-        if n - 2 * fraction_count(rho, n) >= rank:
+        if n - criteria * fraction_count(rho, n) >= rank:
             grid.append(rho)
         rho /= 2
-    if not grid and n - 2 < rank:
+    if not grid and n - criteria < rank:
         raise ValueError(
-            f"n_samples = {n} rows are too few for rank={rank}: at least one row is dropped by "
-            f"each criterion, so {rank + 2} are needed. Use more rows or a smaller rank."
+            f"n_samples = {n} rows are too few for rank={rank}: at least {criteria} are dropped, so "
+            f"{rank + criteria} are needed. Use more rows or a smaller rank."
         )
     return grid or [1.0 / n]
 
 
-def choose_rho(problem: Problem, tol: float, max_iter: int | None, given: float | None) -> Choice:
+def choose_rho(
+    problem: Problem,
+    tol: float,
+    max_iter: int | None = None,
+    given: float | None = None,
+    criteria: int = 2,
+) -> Choice:
     """Run TORP at each rho of the grid (or the one `given`) and keep the best.
 
     Candidates are judged by the geometric mean of all rows' residuals. It needs no trimming
@@ -55,7 +62,7 @@ def choose_rho(problem: Problem, tol: float, max_iter: int | None, given: float 
     are) and it does not depend on units. Among the values that cannot be told from the best, by
     two standard errors of the paired difference, the smallest rho wins: it spares most good rows.
     """
-    rhos = rho_grid(problem.n, problem.rank) if given is None else [given]
+    rhos = rho_grid(problem.n, problem.rank, criteria) if given is None else [given]
     runs, fits, residuals, floors, mus = [], [], [], [], []
     for rho in rhos:
         count = fraction_count(rho, problem.n)

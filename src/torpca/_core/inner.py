@@ -32,7 +32,7 @@ def inner_loop(
     tol: float,
     callback: Callback | None = None,
 ) -> Run:
-    """Lines 3-9 of Algorithm 1, lines 3-13 of Algorithm 2: from no row dropped, at rank `k`."""
+    """Lines 2-9 of Algorithm 1, 3-12 of Algorithm 2, 5-14 of Algorithm 4, at rank `k`."""
 
     def step(keep: Mask) -> Step:
         fit = problem.finder.find(keep, k)  # SVD_k(M - C^(t))

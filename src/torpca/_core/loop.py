@@ -27,7 +27,7 @@ class Iteration:
     subspace_change: float
     """Sine of the largest angle to the previous iteration's subspace; 1 in the first."""
     objective: float
-    """||(I - VV')X_kept||_F over the rows kept for the next fit."""
+    """||X_kept(I - VV')||_F over the rows kept for the next fit."""
     support: Any = field(default=None, repr=False, compare=False)
     """Mask of the rows kept for the next fit, (n_rows,)."""
     components: Any = field(default=None, repr=False, compare=False)
@@ -64,13 +64,13 @@ def iterate(
     keep: Mask,
     *,
     max_iter: int,
-    tol: float,
+    tol: float | None,
     callback: Callback | None,
 ) -> Run:
     """Apply `step` until nothing moves, it halts, or `max_iter` is reached.
 
     Converged means: the kept set is one that was there before (from then on the iterates
-    repeat), or the subspace moved by no more than `tol`.
+    repeat), or the subspace moved by no more than `tol` (None: only the set counts).
     """
     seen = {_digest(keep)}
     history: list[Iteration] = []
@@ -96,7 +96,7 @@ def iterate(
             callback(replace(record, support=now.keep.copy(), components=now.fit.V.T.copy()))
         keep, previous = now.keep, now.fit
         key = _digest(keep)
-        if now.halt or key in seen or change <= tol:
+        if now.halt or key in seen or (tol is not None and change <= tol):
             return Run(keep, tuple(history), converged=not now.halt, halted=now.halt)
         seen.add(key)
     return Run(keep, tuple(history), converged=False, halted=False)

@@ -81,9 +81,7 @@ class SubspaceFinder:
         self.center = center
         self.eps = float(np.finfo(source.dtype).eps)
         n, d = source.shape
-        self.gram = d <= MAX_GRAM and d <= n
-        self.solve: Solver = _solve_dual if n <= MAX_GRAM and n < d else krylov_subspace
-        self.solve = _solve_gram if self.gram else self.solve
+        self.solve = choose_solver(n, d)
         self._moments: KeptMoments | None = None
         self._last: Floats | None = None
 
@@ -93,7 +91,7 @@ class SubspaceFinder:
         `polish` spends two more passes on directions accurate to rounding.
         """
         frame = choose_frame(self.source, self.magnitudes, keep)
-        if self.gram:
+        if self.solve is _solve_gram:
             if self._moments is None or self._moments.frame.unit != frame.unit:
                 self._moments = KeptMoments(frame, self.center)
             self._moments.frame = frame
@@ -139,6 +137,13 @@ class SubspaceFinder:
             rows = Deflated(rows, V)
             V, s = self.solve(rows, keep, k - len(values))
         return fix_signs(np.linalg.qr(found)[0]), values, 1.0
+
+
+def choose_solver(n: int, d: int) -> Solver:
+    """Route to the top subspace for this shape: the smaller Gram matrix, or none at all."""
+    if min(n, d) > MAX_GRAM:
+        return krylov_subspace
+    return _solve_gram if d <= n else _solve_dual
 
 
 def _solve_gram(rows: RowSource, keep: Mask, k: int) -> tuple[Floats, Floats]:

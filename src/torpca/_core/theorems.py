@@ -24,7 +24,7 @@ def theorem_iterations(n: int, tol: float, factor: float = 10.0) -> int:
     `tol` is eps / |X|_2. The printed logarithm has no base; the proof halves the error in each
     iteration, so it is 2. "t = 0 to T" makes T + 1 iterations.
     """
-    return math.ceil(math.log2(factor * n / max(tol, 1e-16))) + 1
+    return max(0, math.ceil(math.log2(factor * n / max(tol, 1e-16)))) + 1
 
 
 def zeta1(mu: float, rank: int, d: int, sigma: float) -> float:
@@ -40,5 +40,5 @@ def zeta2(mu: float, rank: int, d: int, sigma: float) -> float:
 
 
 def influential_rows_allowed(mu: float, rank: int, n: int, d: int) -> float:
-    """Rows beyond zeta2 that noise alone may explain: Algorithm 3, line 11."""
+    """Rows beyond zeta2, twice what noise alone explains: Algorithm 3, line 11."""
     return 24 * n * C1 / (mu**2 * d * rank)

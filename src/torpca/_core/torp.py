@@ -29,7 +29,7 @@ def torp(
     Each iteration fits a subspace to the rows kept so far, then drops, from all rows, the
     fraction `rho` with the largest residual ||x - VV'x|| and the fraction `rho` with the largest
     incoherence ||diag(1/s) V'x||. Without noise, with at most n/(128 mu^2 r) bad rows and the
-    theorem's rho, ||(I - VV')X_good||_F <= tol ||X||_2 (Theorem 1).
+    theorem's rho, ||X_good(I - VV')||_F <= tol ||X||_2 (Theorem 1).
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def torp(
     limit = limit if max_iter is None else check_count("max_iter", max_iter)
     grid = None
     if rho is None and mu is None:
-        choice = choose_rho(problem, tol, max_iter, None)
+        choice = choose_rho(problem, tol, max_iter)
         rho, grid = choice.rho, choice.evidence
     elif rho is None:
         rho = theorem_rho(check_real("mu", mu, 1.0), rank)

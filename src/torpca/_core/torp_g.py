@@ -35,7 +35,7 @@ def torp_g(
     VV'x onto the ellipsoid {V diag(s) z : |z| <= 2 mu sqrt(r/n)} of fits that are typical of good
     rows, and removes for good the rows whose fit moves by zeta_1 or more, and those whose fit moves
     by zeta_2 or more when they are more than noise explains. With N(0, sigma^2) noise N, at
-    most n/(1024 mu^2 r) bad rows and enough rows, ||(I - VV')L||_2 <= 4 sqrt(log d) ||N||_2
+    most n/(1024 mu^2 r) bad rows and enough rows, ||L(I - VV')||_2 <= 4 sqrt(log d) ||N||_2
     (Theorem 3).
 
     Parameters
@@ -61,7 +61,8 @@ def torp_g(
 
     Notes
     -----
-    The paper counts n iterations of one SVD each and leaves a faster algorithm open. All rows that
+    The paper bounds the run time by O(n^2 d), one SVD for each row removed, and leaves a faster
+    algorithm open. All rows that
     qualify are removed at once here, as its rule allows, and the Gram matrix is updated by the
     removed rows alone, so the n d^2 of an ordinary PCA is paid once (see `benchmarks/torp_g.py`).
 
@@ -87,7 +88,7 @@ def torp_g(
     limit = n if max_iter is None else check_count("max_iter", max_iter)
     choice = None
     if mu is None or sigma is None:
-        choice = choose_rho(problem, 1e-12, None, None)
+        choice = choose_rho(problem, 1e-12)
     mu = choice.mu if choice and mu is None else check_real("mu", mu, 1.0)
     sigma = noise_level(choice, d) if choice and sigma is None else check_real("sigma", sigma, 0.0)
     far, long = zeta2(mu, r, d, sigma), zeta1(mu, r, d, sigma)
@@ -121,8 +122,14 @@ def torp_g(
         )
 
     everyone = np.ones(n, dtype=bool)
-    run = iterate(step, everyone, max_iter=limit, tol=0.0, callback=callback)
-    # r + 1 directions are fitted and the first r returned: the proof bounds (I - V_r V_r')L.
+    run = iterate(step, everyone, max_iter=limit, tol=None, callback=callback)
+    if np.count_nonzero(run.keep) < r:
+        raise ValueError(
+            f"sigma={sigma} and mu={mu} left {np.count_nonzero(run.keep)} of n_samples = {n} rows, "
+            f"fewer than the rank={r} needs: to noise that small every row looks bad. Give a "
+            "larger sigma, or leave it out to have it estimated."
+        )
+    # r + 1 directions are fitted and the first r returned: the proof bounds L(I - V_r V_r').
     return finish(
         problem, run, r, {"mu": mu, "sigma": sigma}, grid=choice.evidence if choice else None
     )

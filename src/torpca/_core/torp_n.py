@@ -77,8 +77,8 @@ def torp_n(
     which, in some iteration, at least 2 `rho` n rows have an incoherence of `eta` or more:
     the noise then drowns the k-th direction. The subspace of the last k that passed is returned.
     With at most n/(128 mu^2 r) bad rows and the theorem's parameters,
-    ||(I - VV')L||_F <= 60 sqrt(r) ||N||_F + tol ||X||_2 (Theorem 2) for good rows L + N, and
-    <= 3 ||(I - V_k V_k')L||_F + 9 ||N||_F + tol ||X||_2 / (10 n) for any k with
+    ||L(I - VV')||_F <= 60 sqrt(r) ||N||_F + tol ||X||_2 (Theorem 2) for good rows L + N, and
+    <= 3 ||L(I - V_k V_k')||_F + 9 ||N||_F + tol ||X||_2 / (10 n) for any k with
     ||N||_F <= sigma_k / 16 (Theorem 4).
 
     Parameters
@@ -154,7 +154,7 @@ def torp_bin(
     References
     ----------
     Cherapanamjeri, Jain, Netrapalli: Thresholding based Efficient Outlier Robust PCA,
-    arXiv:1702.05571, Algorithm 4 and Theorem 6 (Appendix D).
+    arXiv:1702.05571, Algorithm 4 and Theorem 7 (Appendix D).
 
     Examples
     --------
@@ -188,7 +188,7 @@ def _search(
         n_residual=fraction_count(rho, problem.n),
         n_incoherence=fraction_count(2 * rho, problem.n),
         eta=eta,
-        max_influential=2 * rho * problem.n,
+        max_influential=fraction_count(2 * rho, problem.n),
     )
     histories: list[Iteration] = []
 
@@ -221,7 +221,7 @@ def _parameters(
         rho = rho or check_rho(theorem_rho(mu, r), n, r, criteria=3)
     grid = None
     if rho is None or (mu is None and eta is None):
-        choice = choose_rho(problem, tol, max_iter, rho)
+        choice = choose_rho(problem, tol, max_iter, rho, criteria=3)
         grid = choice.evidence if rho is None else None
         rho, mu = choice.rho, choice.mu if mu is None else mu
     if eta is None:

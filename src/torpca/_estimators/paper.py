@@ -134,8 +134,8 @@ class NoisyTORP(RobustSubspaceEstimator):
     search : {"binary", "linear"}, default="binary"
         How the dimension is found: TORP-BIN (Algorithm 4) or TORP-N (Algorithm 2).
     rho : float in (0, 1/2), optional
-        Fraction of rows dropped by residual, and half of that dropped by incoherence; by default
-        from `mu`, or chosen by grid.
+        Fraction of rows dropped by residual, twice as many by incoherence; by default from `mu`,
+        or chosen by grid.
     eta : float, optional
         Incoherence that counts as too much; by default from `mu`.
     mu : float, at least 1, optional

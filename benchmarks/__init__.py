@@ -1,0 +1,1 @@
+"""Benchmarks: each module prints one table and writes one file under results/."""
