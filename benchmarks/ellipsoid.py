@@ -13,15 +13,12 @@ so the ratio grows with the number of threads; the table shows one thread beside
 """
 
 import argparse
-import json
-import platform
-import time
-from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks._report import report
+from benchmarks._timing import interleaved
 from torpca import project_to_ellipsoid
 
 try:
@@ -29,7 +26,6 @@ try:
 except ImportError:  # then only the default number of threads is measured, and left unnamed
     threadpoolctl = None
 
-RESULTS = Path(__file__).parent / "results" / "ellipsoid.json"
 N_AXES = 10
 
 
@@ -41,24 +37,15 @@ def main() -> None:
     args = parser.parse_args()
 
     rows = []
-    print(f"{'d':>4} {'outside':>8} {'threads':>8} {'X @ V, s':>9} {'ours, s':>9} {'ratio':>6}")
     for d in args.dimensions:
         X, V, scales = make_points(args.points, d)
         sizes = np.linalg.norm(X @ V / scales, axis=1)
         for radius in (np.median(sizes), 0.9 * sizes.min()):
             for threads in thread_counts():
-                row = {"n": args.points, "d": d, "k": N_AXES, "threads": threads}
+                row = {"points": args.points, "d": d, "k": N_AXES, "threads": threads}
                 row["outside"] = float(np.mean(sizes > radius))
-                row |= measure(X, V, scales, radius, threads, args.repeats)
-                rows.append(row)
-                print(
-                    f"{d:>4} {row['outside']:>8.0%} {threads or '?':>8} {row['product_s']:>9.3f} "
-                    f"{row['ours_s']:>9.3f} {row['ratio']:>6.1f}",
-                    flush=True,
-                )
-    environment = {"numpy": np.__version__, "python": platform.python_version()}
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps({"environment": environment, "rows": rows}, indent=1) + "\n")
+                rows.append(row | measure(X, V, scales, radius, threads, args.repeats))
+    report("ellipsoid", rows, list(rows[0]))
 
 
 def make_points(n: int, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -87,24 +74,12 @@ def measure(
 ) -> dict[str, float]:
     limit = threadpoolctl.threadpool_limits(threads, "blas") if threads else nullcontext()
     with limit:
-        times = np.array(
-            [
-                (
-                    seconds(lambda: X @ V),
-                    seconds(lambda: project_to_ellipsoid(X, V, scales, radius)),
-                )
-                for _ in range(repeats + 1)
-            ]
-        )[1:]  # the first round warms up
+        times = interleaved(
+            [lambda: X @ V, lambda: project_to_ellipsoid(X, V, scales, radius)], repeats
+        )
     product, ours = np.median(times, axis=0)
     ratio = np.median(times[:, 1] / times[:, 0])
-    return {"product_s": float(product), "ours_s": float(ours), "ratio": float(ratio)}
-
-
-def seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+    return {"X @ V, s": float(product), "ours, s": float(ours), "ratio": float(ratio)}
 
 
 if __name__ == "__main__":

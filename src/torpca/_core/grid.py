@@ -42,8 +42,8 @@ def rho_grid(n: int, rank: int, criteria: int) -> list[float]:
         rho /= 2
     if not grid and n - criteria < rank:
         raise ValueError(
-            f"n_samples = {n} rows are too few for rank={rank}: at least {criteria} are dropped, so "
-            f"{rank + criteria} are needed. Use more rows or a smaller rank."
+            f"n_samples = {n} rows are too few for rank={rank}: at least {criteria} are dropped, "
+            f"so {rank + criteria} are needed. Use more rows or a smaller rank."
         )
     return grid or [1.0 / n]
 

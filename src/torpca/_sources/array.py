@@ -11,14 +11,17 @@ import numpy.typing as npt
 from torpca._sources.base import (
     Array,
     Floats,
+    Kernel,
     Mask,
     Rows,
     RowSource,
     default_block_rows,
+    gather,
     kept_slices,
     place,
     to_numpy,
 )
+from torpca._sources.parallel import blas_threads, in_order
 
 
 class ArraySource(RowSource):
@@ -39,12 +42,25 @@ class ArraySource(RowSource):
 
     def blocks(self, keep: Mask | None = None) -> Iterator[tuple[Any, Rows, Array]]:
         """Yield slices of the array as float64; kept rows are gathered before the conversion."""
-        xp = self.xp
-        for window, rows, index in kept_slices(self.shape[0], self.block_rows, keep):
-            block = self.X[window, :]
-            if index is not None:
-                block = xp.take(block, place(xp, index, block), axis=0)
-            yield xp, rows, xp.astype(block, xp.float64, copy=False)
+        return map(self._load, kept_slices(self.shape[0], self.block_rows, keep))
+
+    def _load(self, piece: tuple[slice, Rows, Any]) -> tuple[Any, Rows, Array]:
+        window, rows, index = piece
+        xp, block = self.xp, self.X[window, :]
+        if index is not None:
+            block = xp.take(block, place(xp, index, block), axis=0)
+        return xp, rows, xp.astype(block, xp.float64, copy=False)
+
+    def sweep(self, kernel: Kernel, keep: Mask | None = None) -> Any:
+        """Run `kernel` over the blocks, on several cores where NumPy leaves that to us."""
+
+        def look(piece: tuple[slice, Rows, Any]) -> Any:
+            xp, rows, block = self._load(piece)
+            return rows, *kernel(xp, rows, block)
+
+        pieces = list(kept_slices(self.shape[0], self.block_rows, keep))
+        workers = blas_threads() if self.xp is np and len(pieces) > 1 else 1
+        return gather(self.shape, kernel, in_order(look, pieces, workers))
 
     def take(self, rows: npt.NDArray[np.intp]) -> Floats:
         """Return the rows numbered `rows` as NumPy float64."""

@@ -86,7 +86,8 @@ def _sweep_chunk(chunk: Array, start: int, kernel: Kernel, keep: Mask | None) ->
     def shifted(xp: Any, rows: Rows, block: Array) -> Any:
         return kernel(xp, _shifted(rows, start), block)
 
-    return _chunk_source(chunk).sweep(shifted, keep)
+    # The plain sweep: Dask already runs one chunk per core.
+    return RowSource.sweep(_chunk_source(chunk), shifted, keep)
 
 
 def _chunk_source(chunk: Array) -> RowSource:

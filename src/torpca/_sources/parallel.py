@@ -1,0 +1,77 @@
+"""Blocks on several cores: one block per thread, each with a BLAS of its own single thread.
+
+A threaded BLAS splits every product and waits for its slowest part; with cache-sized blocks and
+other work on the machine that wait is longer than the product. One block per thread waits once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from threading import Lock
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@lru_cache(maxsize=1)
+def _controller() -> Any:
+    # Looking up the loaded libraries takes milliseconds, so it is done once.
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _SingleThreadedBlas:
+    """Context in which BLAS uses one thread; many threads may be inside at once.
+
+    The setting belongs to the whole process: the first to enter changes it, the last to leave
+    puts it back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _controller().limit(limits=1)
+                self._limit.__enter__()
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.__exit__(None, None, None)
+
+
+_single_threaded_blas = _SingleThreadedBlas()
+
+
+def blas_threads() -> int:
+    """Number of threads a product would use now: what the user set, or the number of cores."""
+    return max((library["num_threads"] for library in _controller().info()), default=1)
+
+
+def in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int
+) -> Iterator[Result]:
+    """Yield function(item) for each item, in order, with up to `workers` calls at a time."""
+    if workers <= 1:
+        yield from map(function, items)
+        return
+    with _single_threaded_blas, ThreadPoolExecutor(workers) as pool:
+        ahead: deque[Future[Result]] = deque()
+        for item in items:
+            ahead.append(pool.submit(function, item))
+            # A few wait in line, so that no thread idles; no more, so that memory stays small.
+            if len(ahead) > 2 * workers:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
