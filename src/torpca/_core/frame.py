@@ -31,17 +31,21 @@ class Frame:
 
 
 def choose_frame(source: RowSource, magnitudes: Floats, keep: Mask) -> Frame:
-    """Frame in which the kept rows have a size near one, if they are far from it.
+    """Frame in which the largest kept row has a size near one, if it is far from it."""
+    return frame_of_size(source, magnitudes, float(np.max(magnitudes[keep], initial=0.0)))
 
-    The unit is a power of two, so that changing it changes no digit. Rows outside `keep` that
-    would overflow are shortened to FAR times the kept ones: they stay the farthest out.
+
+def frame_of_size(source: RowSource, magnitudes: Floats, size: float) -> Frame:
+    """Frame in which rows whose largest entry is `size` have a size near one, if they had not.
+
+    The unit is a power of two, so that changing it changes no digit. Rows that would overflow in
+    it, given the `magnitudes` (n_rows,) of all, are shortened to FAR: they stay the farthest out.
     """
-    largest = float(np.max(magnitudes[keep], initial=0.0))
-    if largest == 0.0 or (largest >= SMALLEST and np.max(magnitudes) <= LARGEST):
+    if size == 0.0 or (size >= SMALLEST and np.max(magnitudes) <= LARGEST):
         return Frame(source, None, 1.0)
-    exponent = max(int(np.frexp(largest)[1]) - 1, -1022)
+    exponent = max(int(np.frexp(size)[1]) - 1, -1022)
     factors = np.full(len(magnitudes), np.ldexp(1.0, -exponent))
     with np.errstate(over="ignore"):
-        far = magnitudes / largest > FAR
+        far = magnitudes / size > FAR
     factors[far] = np.ldexp(1.0, 400 - np.frexp(magnitudes[far])[1])
     return Frame(source, factors, float(np.ldexp(1.0, exponent)))

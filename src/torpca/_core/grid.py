@@ -15,6 +15,9 @@ from torpca._core.theorems import theorem_iterations, theorem_rho
 from torpca._core.threshold import fraction_count
 from torpca._sources.base import Floats
 
+# Relative difference of residuals below which a row has no opinion.
+UNDECIDED = 1e-9
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -28,7 +31,7 @@ class Choice:
     evidence: tuple[Mapping[str, float], ...]
 
 
-def rho_grid(n: int, rank: int, criteria: int) -> list[float]:
+def rho_grid(n: int, rank: int, criteria: int = 2) -> list[float]:
     """1/4, 1/8, ... down to the theorem's value at mu = 1, the least incoherence there is.
 
     Never below one row, and never so much that fewer than `rank` rows could be left when
@@ -57,10 +60,11 @@ def choose_rho(
 ) -> Choice:
     """Run TORP at each rho of the grid (or the one `given`) and keep the best.
 
-    Candidates are judged by the geometric mean of all rows' residuals. It needs no trimming
-    level of its own (a subspace is good when most rows are near it, however far the others
-    are) and it does not depend on units. Among the values that cannot be told from the best, by
-    two standard errors of the paired difference, the smallest rho wins: it spares most good rows.
+    Two candidates are compared row by row: each row votes for the subspace it is nearer to. Most
+    rows are good, so no trimming level is needed, and a few enormous rows cannot buy a direction
+    of their own as they can with any mean of residuals. The best candidate is the one whose worst
+    duel is the least lost. Among those that it does not beat by more than two standard errors,
+    the smallest rho wins: it spares most good rows.
     """
     rhos = rho_grid(problem.n, problem.rank, criteria) if given is None else [given]
     runs, fits, residuals, floors, mus = [], [], [], [], []
@@ -77,17 +81,21 @@ def choose_rho(
         floors.append(fit.rounding(E, R))
         mus.append(float(np.max(E[run.keep]) * np.sqrt(problem.n / problem.rank)))
     logs = log_residuals(residuals, floors)
-    best = min(range(len(rhos)), key=lambda i: (logs[i].mean(), -rhos[i]))
-    chosen = max(i for i in range(len(rhos)) if _not_worse(logs[i], logs[best]))
+    duels = [[lead(a, b) for b in logs] for a in logs]
+    best = max(range(len(rhos)), key=lambda i: (min(share for share, _ in duels[i]), i))
+    chosen = max(i for i, (share, error) in enumerate(duels[best]) if share <= 2 * error)
     evidence = tuple(
         {
             "rho": rho,
             "log_residual": float(log.mean()),
-            "standard_error": _standard_error(log - logs[best]),
+            "lead": -share,
+            "standard_error": error,
             "n_kept": int(np.count_nonzero(run.keep)),
             "mu": mu,
         }
-        for rho, log, run, mu in zip(rhos, logs, runs, mus, strict=True)
+        for rho, log, run, mu, (share, error) in zip(
+            rhos, logs, runs, mus, duels[best], strict=True
+        )
     )
     return Choice(rhos[chosen], runs[chosen], fits[chosen], max(1.0, mus[chosen]), evidence)
 
@@ -105,10 +113,11 @@ def log_residuals(residuals: list[Floats], floors: list[Floats]) -> list[Floats]
     return [np.log(np.maximum(R[told], floor[told])) for R in residuals]
 
 
-def _standard_error(difference: Floats) -> float:
-    return float(np.std(difference) / np.sqrt(len(difference)))
+def lead(a: Floats, b: Floats) -> tuple[float, float]:
+    """Share of rows nearer to a's subspace less the share nearer to b's, and its standard error.
 
-
-def _not_worse(log: Floats, best: Floats) -> bool:
-    difference = log - best
-    return bool(difference.mean() <= 2 * _standard_error(difference) + 1e-12)
+    `a` and `b` are logarithms of residuals; rows that rounding cannot tell apart abstain.
+    """
+    nearer = np.count_nonzero(a < b - UNDECIDED)
+    farther = np.count_nonzero(a > b + UNDECIDED)
+    return (nearer - farther) / len(a), float(np.sqrt(nearer + farther) / len(a))

@@ -9,8 +9,9 @@ import numpy as np
 
 from torpca._core.loop import Callback, Run, Step, iterate
 from torpca._core.problem import Problem
+from torpca._core.subspace import norm
 from torpca._core.threshold import largest
-from torpca._sources.base import Floats, Mask
+from torpca._sources.base import Mask
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,3 @@ def inner_loop(
 
     everyone = np.ones(problem.n, dtype=bool)
     return iterate(step, everyone, max_iter=max_iter, tol=tol, callback=callback)
-
-
-def norm(values: Floats) -> float:
-    """Euclidean norm of `values`, safe for any size of them."""
-    top = float(np.max(values, initial=0.0))
-    return top * float(np.linalg.norm(values / top)) if top > 0 else 0.0

@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 
 from torpca._core.subspace import SubspaceFinder
+from torpca._core.threshold import fraction_count
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats
+
+# What to try when a number is refused.
+REMEDY = {
+    "rho": "Give a little more than the share of bad rows you expect.",
+    "mu": "Leave mu out to have it estimated.",
+    "eta": "Leave eta out to have it set as the theorem does.",
+    "sigma": "Leave sigma out to have it estimated.",
+    "tol": "Leave tol out for 1e-12.",
+    "max_iter": "Leave max_iter out for as many as the theorem asks for.",
+}
 
 
 @dataclass(frozen=True)
@@ -28,19 +39,29 @@ class Problem:
         return self.source.shape[0]
 
 
-def open_problem(X: Any, rank: Any, center: bool) -> Problem:
-    """Check `X` and `rank`; X is passed over once, to see that it is finite and how large it is."""
+def open_problem(X: Any, rank: Any, center: Any, callback: Any) -> Problem:
+    """Check what was given; X is passed over once, to see that it is finite and how large it is."""
     source = as_source(X)
     n, d = source.shape
     if isinstance(rank, bool) or not isinstance(rank, Integral):
-        raise TypeError(f"rank={rank!r} must be a whole number between 1 and {min(n, d)}.")
+        raise TypeError(
+            f"rank={rank!r} must be a whole number between 1 and {min(n, d)}. Try int(rank)."
+        )
     if not 1 <= int(rank) <= min(n, d):
         raise ValueError(
             f"rank={rank} must be between 1 and min(n_samples, n_features) = {min(n, d)} for X of "
             f"shape {source.shape} (n_samples = {n}, n_features = {d}). Ask for a smaller rank."
         )
+    if not isinstance(center, bool | np.bool_):
+        raise TypeError(f"center={center!r} must be True or False. Give one of these.")
+    if callback is not None and not callable(callback):
+        raise TypeError(
+            f"callback={callback!r} must be callable with one Iteration, or None. Give a function."
+        )
     magnitudes = check_finite(source)
-    return Problem(source, int(rank), bool(center), SubspaceFinder(source, magnitudes, center))
+    return Problem(
+        source, int(rank), bool(center), SubspaceFinder(source, magnitudes, bool(center))
+    )
 
 
 def check_finite(source: RowSource) -> Floats:
@@ -63,7 +84,7 @@ def check_rho(rho: Any, n: int, rank: int, criteria: int) -> float:
             f"rho={rho} must lie in (0, 1/2): it is the fraction of rows dropped by each "
             "criterion. Give a little more than the share of bad rows you expect."
         )
-    left = n - criteria * max(1, int(np.ceil(rho * n - 1e-9)))
+    left = n - criteria * fraction_count(rho, n)
     if left < rank:
         raise ValueError(
             f"rho={rho} may drop all but {max(left, 0)} of n_samples = {n} rows, fewer than the "
@@ -72,20 +93,35 @@ def check_rho(rho: Any, n: int, rank: int, criteria: int) -> float:
     return rho
 
 
+def check_mu(mu: Any, n: int) -> float:
+    """Check that mu can be an incoherence: mu^2 rank / n is a leverage, from rank / n to 1."""
+    mu = check_real("mu", mu)
+    if not 1.0 <= mu <= np.sqrt(n):
+        raise ValueError(
+            f"mu={mu:g} must be between 1 and sqrt(n_samples) = {np.sqrt(n):.4g}: mu^2 rank / n is "
+            "the largest leverage of a good row. Leave mu out to have it estimated."
+        )
+    return mu
+
+
 def check_real(name: str, value: Any, low: float = -np.inf) -> float:
     """Check that `value` is a finite real number, at least `low`."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name}={value!r} must be a real number.")
-    if not np.isfinite(float(value)) or float(value) < low:
+        raise TypeError(f"{name}={value!r} must be a real number. {REMEDY[name]}")
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond every float
+        number = np.inf
+    if not np.isfinite(number) or number < low:
         bound = "finite" if low == -np.inf else f"finite and at least {low:g}"
-        raise ValueError(f"{name}={value} must be {bound}.")
-    return float(value)
+        raise ValueError(f"{name}={number} must be {bound}. {REMEDY[name]}")
+    return number
 
 
 def check_count(name: str, value: Any) -> int:
     """Check that `value` is a whole number, at least 1."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={value!r} must be a whole number, at least 1.")
+        raise TypeError(f"{name}={value!r} must be a whole number, at least 1. {REMEDY[name]}")
     if value < 1:
-        raise ValueError(f"{name}={value} must be at least 1.")
+        raise ValueError(f"{name}={value} must be at least 1. {REMEDY[name]}")
     return int(value)

@@ -53,10 +53,11 @@ class Fit:
         """Size of residual that rounding can produce, row by row.
 
         A direction of size s_j is known to eps s_1/s_j at best, and a row has s_j E of it, so the
-        error of its residual is about eps s_1 E.
+        error of its residual is about eps s_1 E. Taking the mean off adds its own rounding.
         """
         s1 = self.s[0] if len(self.s) else 0.0
-        return RESIDUAL_ULPS * self.eps * (R + self.blur * s1 * E)
+        shift = 0.0 if self.mean is None else norm(np.abs(self.mean))
+        return RESIDUAL_ULPS * self.eps * (R + self.blur * s1 * E + shift)
 
 
 def subspace_change(V: Floats, W: Floats) -> float:
@@ -100,7 +101,10 @@ class SubspaceFinder:
         else:
             mean = self._mean(frame, keep)
             V, s = self._solve_warm(frame.about(mean), keep, k)
-        V, s, blur = self._resolve(frame.about(mean), keep, V, s, polish)
+        # Taking the mean off rounds in units of the mean: smaller directions are made of that.
+        shift = 0.0 if mean is None else norm(np.abs(mean)) / frame.unit
+        zero = RANK_ULPS * self.eps * max(s[0], shift * np.sqrt(np.count_nonzero(keep)))
+        V, s, blur = self._resolve(frame.about(mean), keep, V, s, zero, polish)
         return Fit(mean, V, s * frame.unit, frame, self.eps, blur)
 
     def _mean(self, frame: Frame, keep: Mask) -> Floats | None:
@@ -114,16 +118,16 @@ class SubspaceFinder:
         return V, s
 
     def _resolve(
-        self, rows: RowSource, keep: Mask, V: Floats, s: Floats, polish: bool
+        self, rows: RowSource, keep: Mask, V: Floats, s: Floats, zero: float, polish: bool
     ) -> tuple[Floats, Floats, float]:
         """Directions V, s as a solver gave them, made reliable over the whole range of sizes.
 
         Those too small beside the largest for a Gram matrix to tell are found again in the
-        residuals of the others, where they are the largest. Also returns how many times less
-        accurate than rounding allows the directions are.
+        residuals of the others, where they are the largest; those no larger than `zero` are left
+        out. Also returns how many times less accurate than rounding allows the directions are.
         """
-        k, zero = V.shape[1], RANK_ULPS * self.eps * s[0]
-        if not polish and s[-1] > RESOLVED * s[0]:
+        k = V.shape[1]
+        if not polish and s[-1] > max(RESOLVED * s[0], zero):
             return fix_signs(V), s, float(s[0] / s[-1])
         found, values = V[:, :0], s[:0]
         while True:
@@ -181,6 +185,12 @@ def polished(rows: RowSource, keep: Mask, V: Floats, s: Floats) -> tuple[Floats,
     L = np.linalg.cholesky((H + H.T) / 2)
     _, s, Wt = np.linalg.svd(L.T * s)
     return Q @ Wt.T, s
+
+
+def norm(values: Floats) -> float:
+    """Euclidean norm of `values`, safe for any size of them."""
+    top = float(np.max(values, initial=0.0))
+    return top * float(np.linalg.norm(values / top)) if top > 0 else 0.0
 
 
 def fix_signs(V: Floats) -> Floats:

@@ -12,9 +12,10 @@ from torpca._sources.base import Floats, Mask
 def fraction_count(rho: float, n: int) -> int:
     """Number of rows that make up a fraction `rho` of `n`: ceil(rho n).
 
-    1e-9 of a row is forgiven, so that rho = m/n means m rows whatever the division rounded to.
+    A few units of rounding are forgiven, so that rho = m/n means m rows whatever the division
+    rounded to.
     """
-    return max(0, math.ceil(rho * n - 1e-9))
+    return math.ceil(rho * n * (1 - 1e-12))
 
 
 def largest(values: Floats, count: int) -> Mask:

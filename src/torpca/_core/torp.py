@@ -7,7 +7,7 @@ from typing import Any
 from torpca._core.grid import choose_rho
 from torpca._core.inner import Thresholds, inner_loop
 from torpca._core.loop import Callback, Run
-from torpca._core.problem import Problem, check_count, check_real, check_rho, open_problem
+from torpca._core.problem import Problem, check_count, check_mu, check_real, check_rho, open_problem
 from torpca._core.result import RobustSubspace
 from torpca._core.theorems import theorem_iterations, theorem_rho
 from torpca._core.threshold import fraction_count
@@ -78,16 +78,17 @@ def torp(
     >>> bool((bad & found.support).any())
     False
     """
-    problem = open_problem(X, rank, center)
+    problem = open_problem(X, rank, center, callback)
     tol = check_real("tol", tol, 0.0)
     limit = theorem_iterations(problem.n, tol)
     limit = limit if max_iter is None else check_count("max_iter", max_iter)
+    mu = None if mu is None else check_mu(mu, problem.n)
     grid = None
     if rho is None and mu is None:
         choice = choose_rho(problem, tol, max_iter)
         rho, grid = choice.rho, choice.evidence
-    elif rho is None:
-        rho = theorem_rho(check_real("mu", mu, 1.0), rank)
+    elif rho is None and mu is not None:
+        rho = theorem_rho(mu, rank)
     rho = check_rho(rho, problem.n, problem.rank, criteria=2)
     count = fraction_count(rho, problem.n)
     cut = Thresholds(n_residual=count, n_incoherence=count)

@@ -9,11 +9,10 @@ from scipy.stats import chi2
 
 from torpca._core.ellipsoid import project_coordinates
 from torpca._core.grid import Choice, choose_rho
-from torpca._core.inner import norm
 from torpca._core.loop import Callback, Step, iterate
-from torpca._core.problem import check_count, check_real, open_problem
+from torpca._core.problem import check_count, check_mu, check_real, open_problem
 from torpca._core.result import RobustSubspace
-from torpca._core.subspace import RESIDUAL_ULPS
+from torpca._core.subspace import RESIDUAL_ULPS, norm
 from torpca._core.theorems import influential_rows_allowed, theorem_eta, zeta1, zeta2
 from torpca._core.torp import finish
 from torpca._sources.base import Mask
@@ -83,13 +82,13 @@ def torp_g(
     >>> subspace_error(found.components.T, V) < 0.01
     True
     """
-    problem = open_problem(X, rank, center)
+    problem = open_problem(X, rank, center, callback)
     (n, d), r = problem.source.shape, problem.rank
     limit = n if max_iter is None else check_count("max_iter", max_iter)
     choice = None
     if mu is None or sigma is None:
         choice = choose_rho(problem, 1e-12)
-    mu = choice.mu if choice and mu is None else check_real("mu", mu, 1.0)
+    mu = choice.mu if choice and mu is None else check_mu(mu, n)
     sigma = noise_level(choice, d) if choice and sigma is None else check_real("sigma", sigma, 0.0)
     far, long = zeta2(mu, r, d, sigma), zeta1(mu, r, d, sigma)
     allowed = influential_rows_allowed(mu, r, n, d)
@@ -111,9 +110,16 @@ def torp_g(
         by_influence = has_moved & (distance >= far)
         if np.count_nonzero(influential) < allowed:
             by_influence[:] = False
+        left = keep & ~(by_length | by_influence)
+        if np.count_nonzero(left) < r:
+            raise ValueError(
+                f"mu={mu:g} and sigma={sigma:g} remove all but {np.count_nonzero(left)} of {n} "
+                f"rows, fewer than the rank={r} needs: the good rows vary more than that. Give a "
+                "larger sigma or mu, or leave them out to have them estimated."
+            )
         return Step(
             fit,
-            keep & ~(by_length | by_influence),
+            left,
             dropped={
                 "length": int(np.count_nonzero(by_length)),
                 "influence": int(np.count_nonzero(by_influence)),
@@ -123,12 +129,6 @@ def torp_g(
 
     everyone = np.ones(n, dtype=bool)
     run = iterate(step, everyone, max_iter=limit, tol=None, callback=callback)
-    if np.count_nonzero(run.keep) < r:
-        raise ValueError(
-            f"sigma={sigma} and mu={mu} left {np.count_nonzero(run.keep)} of n_samples = {n} rows, "
-            f"fewer than the rank={r} needs: to noise that small every row looks bad. Give a "
-            "larger sigma, or leave it out to have it estimated."
-        )
     # r + 1 directions are fitted and the first r returned: the proof bounds L(I - V_r V_r').
     return finish(
         problem, run, r, {"mu": mu, "sigma": sigma}, grid=choice.evidence if choice else None

@@ -9,7 +9,7 @@ from typing import Any
 from torpca._core.grid import choose_rho
 from torpca._core.inner import Thresholds, inner_loop
 from torpca._core.loop import Callback, Iteration, Run
-from torpca._core.problem import Problem, check_count, check_real, check_rho, open_problem
+from torpca._core.problem import Problem, check_count, check_mu, check_real, check_rho, open_problem
 from torpca._core.result import RobustSubspace
 from torpca._core.theorems import theorem_eta, theorem_iterations, theorem_rho
 from torpca._core.threshold import fraction_count
@@ -179,7 +179,7 @@ def _search(
     center: bool,
     callback: Callback | None,
 ) -> RobustSubspace:
-    problem = open_problem(X, rank, center)
+    problem = open_problem(X, rank, center, callback)
     tol = check_real("tol", tol, 0.0)
     limit = theorem_iterations(problem.n, tol, factor=20.0)
     limit = limit if max_iter is None else check_count("max_iter", max_iter)
@@ -217,7 +217,7 @@ def _parameters(
     if rho is not None:
         rho = check_rho(rho, n, r, criteria=3)
     if mu is not None:
-        mu = check_real("mu", mu, 1.0)
+        mu = check_mu(mu, n)
         rho = rho or check_rho(theorem_rho(mu, r), n, r, criteria=3)
     grid = None
     if rho is None or (mu is None and eta is None):

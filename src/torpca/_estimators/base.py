@@ -17,9 +17,10 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from torpca._core.frame import frame_of_size
 from torpca._core.problem import check_finite
 from torpca._core.result import RobustSubspace
-from torpca._core.subspace import RESIDUAL_ULPS
+from torpca._core.subspace import RESIDUAL_ULPS, norm
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
 
@@ -95,20 +96,23 @@ class RobustSubspaceEstimator(
         self.n_components_ = int(self.components_.shape[0])
         self.n_samples_ = source.shape[0]
 
-        variances = singular_values**2 / max(1, n_kept - self.center)
-        score, orthogonal = self._distances(source, variances)
-        left_over = float(np.sum(orthogonal[support] ** 2)) / max(1, n_kept - self.center)
-        total = float(np.sum(variances)) + left_over
+        score, orthogonal = self._distances(source, source.magnitudes())
+        # Squares of very long or short rows are beyond every float; their ratios are not.
+        freedom = max(1, n_kept - self.center)
+        left_over = norm(orthogonal[support]) / np.sqrt(freedom)
+        scale = singular_values / np.sqrt(freedom)
+        total = norm(np.append(scale, left_over)) or 1.0
         rest = min(source.shape) - self.n_components_
-        self.explained_variance_ = source.export(variances)
-        self.explained_variance_ratio_ = source.export(variances / (total or 1.0))
-        self.noise_variance_ = left_over / rest if rest > 0 else 0.0
+        with np.errstate(over="ignore"):
+            self.explained_variance_ = source.export(scale**2)
+            self.noise_variance_ = float(np.square(left_over)) / rest if rest > 0 else 0.0
+        self.explained_variance_ratio_ = source.export((scale / total) ** 2)
 
         self.score_distances_ = source.export(score)
         self.orthogonal_distances_ = source.export(orthogonal)
         self.cutoffs_ = self._limits(score[support], orthogonal[support])
         # Rows that are in the subspace up to rounding are never too far from it.
-        spread = float(np.max(score[support])) * float(np.sqrt(np.max(variances, initial=0.0)))
+        spread = float(np.max(score[support])) * float(np.max(scale, initial=0.0))
         rounding = 2 * RESIDUAL_ULPS * float(np.finfo(source.dtype).eps) * spread
         self.cutoffs_["orthogonal"] = max(self.cutoffs_["orthogonal"], rounding)
         self.offset_ = -1.0
@@ -125,15 +129,18 @@ class RobustSubspaceEstimator(
             "orthogonal": SLACK * float(np.max(orthogonal)),
         }
 
-    def _distances(self, source: RowSource, variances: Floats) -> tuple[Floats, Floats]:
+    def _distances(self, source: RowSource, magnitudes: Floats) -> tuple[Floats, Floats]:
         """Score and orthogonal distance of every row of `source`."""
         # Components are orthonormal to the precision of the data; residuals need float64.
         V = np.linalg.qr(to_numpy(self.components_).astype(np.float64).T)[0]
-        return self._rows(source).scores(V, np.sqrt(variances))
-
-    def _rows(self, source: RowSource) -> RowSource:
-        """Rows of `source` less the mean."""
-        return source.centered(to_numpy(self.mean_).astype(np.float64)) if self.center else source
+        n_kept = int(np.count_nonzero(to_numpy(self.support_)))
+        scale = to_numpy(self.singular_values_) / np.sqrt(max(1, n_kept - self.center))
+        mean = to_numpy(self.mean_).astype(np.float64)
+        size = float(max(np.max(scale, initial=0.0), np.max(np.abs(mean))))
+        frame = frame_of_size(source, magnitudes, size)
+        rows = frame.about(mean if self.center else None)
+        score, orthogonal = rows.scores(V, scale / frame.unit)
+        return score, orthogonal * frame.unit
 
     def _scores(self, score: Floats, orthogonal: Floats) -> Floats:
         out = np.zeros_like(score)
@@ -141,7 +148,8 @@ class RobustSubspaceEstimator(
             (score, self.cutoffs_["score"]),
             (orthogonal, self.cutoffs_["orthogonal"]),
         ):
-            beyond = np.where(distance > 0, np.inf, 0.0)
+            # Not infinite: differences and percentiles of scores stay numbers.
+            beyond = np.where(distance > 0, np.finfo(np.float64).max, 0.0)
             out = np.maximum(out, distance / limit if limit > 0 else beyond)
         return -out
 
@@ -158,9 +166,7 @@ class RobustSubspaceEstimator(
         ndarray of shape (n_samples,)
             The lower, the farther out; below -1 beyond a limit.
         """
-        source = self._check(X)
-        variances = to_numpy(self.explained_variance_).astype(np.float64)
-        return self._scores(*self._distances(source, variances))
+        return self._scores(*self._distances(*self._check(X)))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """`score_samples` less `offset_`: negative for outliers.
@@ -204,9 +210,10 @@ class RobustSubspaceEstimator(
         -------
         array of shape (n_samples, n_components_)
         """
-        source = self._check(X)
+        source, _ = self._check(X)
         V = to_numpy(self.components_).astype(np.float64).T
-        return source.export(self._rows(source).matmul(V))
+        rows = source.centered(to_numpy(self.mean_).astype(np.float64)) if self.center else source
+        return source.export(rows.matmul(V))
 
     def inverse_transform(self, X: Any) -> Any:
         """Rows of the original space from their coordinates.
@@ -221,7 +228,17 @@ class RobustSubspaceEstimator(
         array of shape (n_samples, n_features_in_)
         """
         check_is_fitted(self)
-        return X @ self.components_ + self.mean_
+        V = to_numpy(self.components_).astype(np.float64)
+        if len(V) == 0:  # no coordinates: every row is the mean
+            return X @ self.components_ + self.mean_
+        source = as_source(X)
+        if source.shape[1] != len(V):
+            raise ValueError(
+                f"X has {source.shape[1]} columns, but {type(self).__name__} found {len(V)} "
+                "components. Give coordinates as `transform` returns them."
+            )
+        check_finite(source)
+        return source.export(source.matmul(V) + to_numpy(self.mean_))
 
     def get_covariance(self) -> npt.NDArray[np.float64]:
         """Covariance of the good rows: the fitted directions plus isotropic noise.
@@ -237,7 +254,8 @@ class RobustSubspaceEstimator(
 
     # ---- the scikit-learn protocol --------------------------------------------------------------
 
-    def _check(self, X: Any) -> RowSource:
+    def _check(self, X: Any) -> tuple[RowSource, Floats]:
+        """Return a source over X and the magnitudes of its rows, all finite."""
         check_is_fitted(self)
         source = as_source(X)
         validate_data(self, X, skip_check_array=True, reset=False)
@@ -246,8 +264,7 @@ class RobustSubspaceEstimator(
                 f"X has {source.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        check_finite(source)
-        return source
+        return source, check_finite(source)
 
     @property
     def _n_features_out(self) -> int:

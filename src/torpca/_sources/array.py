@@ -65,7 +65,7 @@ class ArraySource(RowSource):
     def take(self, rows: npt.NDArray[np.intp]) -> Floats:
         """Return the rows numbered `rows` as NumPy float64."""
         taken = self.xp.take(self.X, place(self.xp, rows, self.X), axis=0)
-        return to_numpy(taken).astype(np.float64, copy=False)
+        return to_numpy(self.xp.astype(taken, self.xp.float64, copy=False))
 
     def export(self, array: npt.NDArray[Any]) -> Array:
         """Hand results back in the data's own library, type and device."""

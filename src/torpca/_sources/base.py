@@ -31,7 +31,10 @@ def default_block_rows(n_features: int) -> int:
 
 def place(xp: Any, array: npt.NDArray[Any], block: Array) -> Array:
     """NumPy `array`, moved beside `block`."""
-    return array if xp is np else xp.asarray(array, device=block.device)
+    if xp is np:
+        return array
+    # torch takes no negative strides and warns of arrays it may not write to.
+    return xp.asarray(np.require(array, requirements=["C", "W"]), device=block.device)
 
 
 def to_numpy(array: Array) -> npt.NDArray[Any]:

@@ -77,7 +77,9 @@ class DaskSource(RowSource):
 
     def take(self, rows: npt.NDArray[np.intp]) -> Floats:
         """Return the rows numbered `rows` as NumPy float64."""
-        return np.asarray(self.X[rows].compute(), dtype=np.float64)
+        if len(rows) == 0:
+            return np.zeros((0, self.shape[1]))
+        return _chunk_source(self.X[rows].compute()).take(np.arange(len(rows)))
 
 
 def _sweep_chunk(chunk: Array, start: int, kernel: Kernel, keep: Mask | None) -> Any:

@@ -158,7 +158,8 @@ class SparseSource(RowSource):
             return super().magnitudes()
         out = np.zeros(self.shape[0])
         for rows, values in self._entries():
-            np.maximum.at(out, rows, np.abs(values))
+            with np.errstate(invalid="ignore"):  # NaN is an answer here
+                np.maximum.at(out, rows, np.abs(values))
         return out
 
     def _row_squares(self) -> Floats:

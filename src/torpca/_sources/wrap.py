@@ -57,9 +57,16 @@ def as_source(X: Any, *, block_rows: int | None = None) -> RowSource:
         X, xp = _as_numpy(X), np
     if xp is not np and not xp.isdtype(X.dtype, ("bool", "integral", "real floating")):
         raise _wrong_type(X.dtype)
+    if getattr(X, "is_sparse", False) or getattr(X, "is_sparse_csr", False):
+        raise TypeError(
+            "X is a sparse tensor, which has no rows to slice. Give it as a scipy.sparse matrix, "
+            "or make it dense with X.to_dense()."
+        )
+    if hasattr(X, "detach"):  # torch: a pass that tracked gradients would hold on to every block
+        X = X.detach()
     _check_shape(tuple(X.shape))
-    dtype = np.dtype(np.float32 if X.dtype == xp.float32 else np.float64)
-    return ArraySource(X, xp, dtype, block_rows)
+    single = X.dtype.newbyteorder("=") == np.float32 if xp is np else X.dtype == xp.float32
+    return ArraySource(X, xp, np.dtype(np.float32 if single else np.float64), block_rows)
 
 
 def _namespace(X: Any) -> Any:
@@ -107,7 +114,12 @@ def _from_objects(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
                 f"must be a number, not a string or other object. {ALLOWED}. "
                 "Convert text to numbers yourself, for example with X.astype(float)."
             )
-    return array.astype(np.float64)
+    try:
+        return array.astype(np.float64)
+    except OverflowError as error:
+        raise ValueError(
+            "X holds an integer beyond the largest float, 1.8e308. Divide X by a common factor."
+        ) from error
 
 
 def _from_sparse(X: Any) -> SparseSource:
