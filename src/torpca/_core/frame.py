@@ -29,6 +29,13 @@ class Frame:
         source = self.source if mean is None else self.source.centered(mean)
         return source if self.factors is None else Scaled(source, self.factors)
 
+    def restore(self, E: Floats, R: Floats) -> tuple[Floats, Floats]:
+        """Incoherence and residual of every row, as if measured in the user's numbers."""
+        if self.factors is None:
+            return E, R
+        with np.errstate(over="ignore"):  # what no float can hold is infinite
+            return E / self.factors / self.unit, R / self.factors
+
 
 def choose_frame(source: RowSource, magnitudes: Floats, keep: Mask) -> Frame:
     """Frame in which the largest kept row has a size near one, if it is far from it."""

@@ -98,8 +98,9 @@ def check_mu(mu: Any, n: int) -> float:
     mu = check_real("mu", mu)
     if not 1.0 <= mu <= np.sqrt(n):
         raise ValueError(
-            f"mu={mu:g} must be between 1 and sqrt(n_samples) = {np.sqrt(n):.4g}: mu^2 rank / n is "
-            "the largest leverage of a good row. Leave mu out to have it estimated."
+            f"mu={mu:g} must be between 1 and sqrt(n_samples) = {np.sqrt(n):.4g} for "
+            f"n_samples = {n}: mu^2 rank / n is the largest leverage of a good row. Leave mu out "
+            "to have it estimated."
         )
     return mu
 

@@ -46,8 +46,7 @@ class Fit:
 
     def scores(self) -> tuple[Floats, Floats]:
         """Incoherence E and residual R of every row, R in the user's unit."""
-        E, R = self.rows().scores(self.V, self.s / self.frame.unit)
-        return E, R * self.frame.unit
+        return self.frame.restore(*self.rows().scores(self.V, self.s / self.frame.unit))
 
     def rounding(self, E: Floats, R: Floats) -> Floats:
         """Size of residual that rounding can produce, row by row.

@@ -102,7 +102,7 @@ class RobustSubspaceEstimator(
         left_over = norm(orthogonal[support]) / np.sqrt(freedom)
         scale = singular_values / np.sqrt(freedom)
         total = norm(np.append(scale, left_over)) or 1.0
-        rest = min(source.shape) - self.n_components_
+        rest = min(n_kept, d) - self.n_components_
         with np.errstate(over="ignore"):
             self.explained_variance_ = source.export(scale**2)
             self.noise_variance_ = float(np.square(left_over)) / rest if rest > 0 else 0.0
@@ -139,8 +139,7 @@ class RobustSubspaceEstimator(
         size = float(max(np.max(scale, initial=0.0), np.max(np.abs(mean))))
         frame = frame_of_size(source, magnitudes, size)
         rows = frame.about(mean if self.center else None)
-        score, orthogonal = rows.scores(V, scale / frame.unit)
-        return score, orthogonal * frame.unit
+        return frame.restore(*rows.scores(V, scale / frame.unit))
 
     def _scores(self, score: Floats, orthogonal: Floats) -> Floats:
         out = np.zeros_like(score)
