@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ def as_source(X: Any, *, block_rows: int | None = None) -> RowSource:
     >>> as_source(np.eye(3))
     <ArraySource of 3 rows x 3 features, float64>
     """
+    if block_rows is not None and not (isinstance(block_rows, Integral) and block_rows >= 1):
+        raise ValueError(f"block_rows={block_rows!r} must be a whole number, at least 1.")
     if isinstance(X, RowSource):
         return X
     if sp.issparse(X):
@@ -97,7 +99,9 @@ def _as_numpy(X: Any) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(X)
     except ValueError as error:  # ragged lists
-        raise ValueError(f"X could not be read as an array ({error}). {ALLOWED}.") from error
+        raise ValueError(
+            f"X could not be read as an array ({error}). {ALLOWED}. Give every row as many entries."
+        ) from error
     if array.dtype.kind == "O":
         array = _from_objects(array)
     if array.dtype.kind not in "biuf":
