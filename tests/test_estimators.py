@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from torpca import TORP, GaussianTORP, NoisyTORP, torp, torp_bin, torp_g, torp_n
@@ -63,6 +64,18 @@ def X(data):
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@each_kind
+def test_tags(kind):
+    tags = get_tags(kind())  # they decide which of the checks above are run
+    assert tags.estimator_type == "outlier_detector"
+    assert tags.input_tags.sparse
+    assert not tags.input_tags.allow_nan
+    assert not tags.target_tags.required
+    assert tags.transformer_tags.preserves_dtype == ["float64", "float32"]
+    assert not tags.non_deterministic
+    assert not tags.no_validation
 
 
 # The same as the functions
@@ -322,6 +335,22 @@ def test_an_enormous_row_does_not_overflow(model, size):
     assert 0.5 < model.orthogonal_distances_[9] / length < 1
 
 
+@each
+@pytest.mark.parametrize("contamination", [None, 0.01])
+def test_rows_whose_ratio_no_float_can_hold(model, contamination):
+    rows = 1e-160 * make_outlier_subspace(300, 12, 3, 0.0, noise=0.02, random_state=4).X
+    rows[9] = 1e160 * np.linspace(0.5, 1, 12)
+    if isinstance(model, GaussianTORP):
+        model.set_params(sigma=0.02e-160)
+    model.set_params(contamination=contamination).fit(rows)
+    assert not model.support_[9]
+    scores = model.score_samples(rows)
+    assert np.isfinite(scores).all()
+    assert scores.argmin() == 9
+    assert model.predict(rows)[9] == -1
+    assert np.isfinite(model.decision_function(rows)).all()
+
+
 @each_kind
 @pytest.mark.parametrize("size", [1e-150, 1e150])
 def test_units_do_not_matter_to_labels(X, kind, size):
@@ -468,8 +497,11 @@ def test_dask(X, model):
     assert isinstance(model.transform(rows), np.ndarray)
 
 
+FEW = ("TORP", "NoisyTORP, binary", "GaussianTORP", "TORP, not centred")
+
+
 @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
-@each
+@pytest.mark.parametrize("model", [MODELS[name] for name in FEW], ids=FEW, indirect=True)
 def test_other_array_libraries(X, model, library):
     xp = pytest.importorskip(library)
     expected = clone(model).fit(X)
@@ -484,9 +516,19 @@ def test_other_array_libraries(X, model, library):
     assert isinstance(model.transform(rows), kind)
     assert isinstance(model.inverse_transform(model.transform(rows)), kind)
     assert isinstance(model.predict(rows), np.ndarray)
-    single = xp.astype(rows, xp.float32) if hasattr(xp, "astype") else rows.float()
-    assert model.fit(single).components_.dtype == xp.float32
-    assert model.transform(single).dtype == xp.float32
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_single_precision_of_other_array_libraries(X, library):
+    xp = pytest.importorskip(library)
+    rows = xp.asarray(X.astype(np.float32))
+    model = TORP(3, rho=0.06).fit(rows)
+    assert model.components_.dtype == xp.float32
+    assert model.explained_variance_.dtype == xp.float32
+    assert model.transform(rows).dtype == xp.float32
+    assert model.inverse_transform(model.transform(rows)).dtype == xp.float32
+    expected = TORP(3, rho=0.06).fit(X.astype(np.float32))
+    np.testing.assert_array_equal(np.asarray(model.support_), expected.support_)
 
 
 def test_fitted_in_one_library_used_in_another(X):

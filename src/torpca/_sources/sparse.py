@@ -18,6 +18,7 @@ from torpca._sources.base import (
     default_block_rows,
     kept_slices,
 )
+from torpca._sources.views import Centered
 
 # Nonzeros handled at a time: 24 MB of values, indices and products.
 SLAB_NONZEROS = 2**20
@@ -46,8 +47,17 @@ class SparseSource(RowSource):
         self._squares: Floats | None = None
 
     def centered(self, mean: Floats) -> RowSource:
-        """View of the rows less `mean`: the same matrix with another offset."""
-        view = SparseSource(self.X, self.dtype, self.offset + mean)
+        """View of the rows less `mean`: the same matrix with another offset.
+
+        Rows that are mostly their mean would lose their digits in the algebra; they are not
+        sparse either (with a share p of nonzeros ||mean||^2 is at most p ||x||^2), so they are
+        centred in dense blocks.
+        """
+        offset = self.offset + mean
+        with np.errstate(over="ignore"):  # rows of 1e160 are looked at through a `Scaled` view
+            if offset @ offset > 0.5 * np.median(self._row_squares()):
+                return Centered(SparseSource(self.X, self.dtype), offset)
+        view = SparseSource(self.X, self.dtype, offset)
         view._squares = self._squares
         return view
 
