@@ -21,6 +21,9 @@ RESOLVED = 1e-3
 RANK_ULPS = 16.0
 # Units of rounding in the residual of a row that lies in the subspace (seen: up to 17).
 RESIDUAL_ULPS = 32.0
+# The same for the part of a row that taking the mean off adds: one rounding each.
+MEAN_ULPS = 2.0
+EPS64 = float(np.finfo(np.float64).eps)
 # Largest side of a Gram matrix that is formed and decomposed.
 MAX_GRAM = 1500
 
@@ -56,7 +59,7 @@ class Fit:
         """
         s1 = self.s[0] if len(self.s) else 0.0
         shift = 0.0 if self.mean is None else norm(np.abs(self.mean))
-        return RESIDUAL_ULPS * self.eps * (R + self.blur * s1 * E + shift)
+        return self.eps * (RESIDUAL_ULPS * (R + self.blur * s1 * E) + MEAN_ULPS * shift)
 
 
 def subspace_change(V: Floats, W: Floats) -> float:
@@ -100,11 +103,21 @@ class SubspaceFinder:
         else:
             mean = self._mean(frame, keep)
             V, s = self._solve_warm(frame.about(mean), keep, k)
-        # Taking the mean off rounds in units of the mean: smaller directions are made of that.
-        shift = 0.0 if mean is None else norm(np.abs(mean)) / frame.unit
-        zero = RANK_ULPS * self.eps * max(s[0], shift * np.sqrt(np.count_nonzero(keep)))
+        zero = RANK_ULPS * self.eps * s[0]
+        if mean is not None:
+            zero = max(zero, self._rounding_of(mean / frame.unit, int(np.count_nonzero(keep))))
         V, s, blur = self._resolve(frame.about(mean), keep, V, s, zero, polish)
         return Fit(mean, V, s * frame.unit, frame, self.eps, blur)
+
+    def _rounding_of(self, mean: Floats, n_kept: int) -> float:
+        """Size of the directions that taking off a `mean` leaves behind by rounding alone.
+
+        Each entry was rounded when it was stored, independently of the others; the error of the
+        mean itself, of a sum of n float64 numbers, is the same in every row.
+        """
+        stored = self.eps * float(np.max(np.abs(mean))) * (np.sqrt(n_kept) + np.sqrt(len(mean)))
+        common = (4 + np.sqrt(n_kept)) * EPS64 * np.sqrt(n_kept) * float(np.linalg.norm(mean))
+        return float(max(stored, common))
 
     def _mean(self, frame: Frame, keep: Mask) -> Floats | None:
         return frame.unit * frame.about(None).mean(keep) if self.center else None
@@ -175,9 +188,9 @@ def polished(rows: RowSource, keep: Mask, V: Floats, s: Floats) -> tuple[Floats,
     """One step of subspace iteration on the rows themselves, with singular values from them.
 
     A Gram matrix knows a direction to eps (s_1/s_j)^2; the product X'(X v_j) lies in the row
-    space to eps s_1/s_j. Dividing by s^2 first keeps small directions from drowning.
+    space to eps s_1/s_j.
     """
-    Q = np.linalg.qr(rows.gram_matmul(keep, V / s**2))[0]
+    Q = np.linalg.qr(rows.gram_matmul(keep, V))[0]
     # Q'X'XQ = D H D with D = diag(s) and H near the identity: the singular values of XQ are those
     # of chol(H)' D, to high relative accuracy however much they differ in size.
     H = (Q.T @ rows.gram_matmul(keep, Q / s)) / s[:, None]

@@ -142,15 +142,14 @@ class RobustSubspaceEstimator(
         return frame.restore(*rows.scores(V, scale / frame.unit))
 
     def _scores(self, score: Floats, orthogonal: Floats) -> Floats:
+        limits = self.cutoffs_["score"], self.cutoffs_["orthogonal"]
         out = np.zeros_like(score)
-        for distance, limit in (
-            (score, self.cutoffs_["score"]),
-            (orthogonal, self.cutoffs_["orthogonal"]),
-        ):
-            # Not infinite: differences and percentiles of scores stay numbers.
-            beyond = np.where(distance > 0, np.finfo(np.float64).max, 0.0)
-            out = np.maximum(out, distance / limit if limit > 0 else beyond)
-        return -out
+        with np.errstate(over="ignore"):
+            for distance, limit in zip((score, orthogonal), limits, strict=True):
+                beyond = np.where(distance > 0, np.inf, 0.0)
+                out = np.maximum(out, distance / limit if limit > 0 else beyond)
+        # Not infinite: differences and percentiles of scores stay numbers.
+        return -np.minimum(out, np.finfo(np.float64).max)
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Minus the larger of each row's distances, in units of its limit.
