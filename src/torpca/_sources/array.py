@@ -38,7 +38,9 @@ class ArraySource(RowSource):
         self.xp = xp
         self.shape = (int(X.shape[0]), int(X.shape[1]))
         self.dtype = dtype
-        self.block_rows = block_rows or default_block_rows(self.shape[1])
+        # An accelerator wants few, large kernels; a processor wants blocks that fit its cache.
+        larger = 1 if "cpu" in str(X.device).lower() else 128
+        self.block_rows = block_rows or larger * default_block_rows(self.shape[1])
 
     def blocks(self, keep: Mask | None = None) -> Iterator[tuple[Any, Rows, Array]]:
         """Yield slices of the array as float64; kept rows are gathered before the conversion."""
