@@ -122,7 +122,7 @@ def small_slabs(monkeypatch):
 def rows(shape, noise, dtype="float64"):
     """Rows near a subspace of dimension 3 away from the origin, some of them bad."""
     truth = make_outlier_subspace(
-        *shape, 3, 0.08, outliers="mixed", noise=noise, mean=1.0, random_state=sum(shape)
+        *shape, 3, 0.08, outliers="mixed", noise=noise, mean=0.5, random_state=sum(shape)
     )
     X = truth.X.astype(dtype)
     X.flags.writeable = False

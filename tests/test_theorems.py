@@ -1,0 +1,89 @@
+"""The claims of `benchmarks/theorems.py` on a small part of its data."""
+
+import json
+import math
+
+import pytest
+
+from benchmarks import _report, theorems
+
+QUICK = {
+    theorems.exact_recovery: {"sizes": ((1500, 24), (60, 80))},
+    theorems.halving: {"sizes": ((3000, 14),), "ranks": (1, 2, 5)},
+    theorems.noisy_rows: {"sizes": ((3500, 10),), "ranks": (4,)},
+    theorems.gaussian_noise: {"sizes": ((6000, 10),), "noises": (1e-3, 1e-1)},
+}
+
+
+@pytest.fixture(scope="module")
+def lines():
+    with theorems.one_thread():
+        return {claim: list(claim(**part)) for claim, part in QUICK.items()}
+
+
+@pytest.mark.parametrize("claim", QUICK, ids=lambda claim: claim.__name__)
+def test_every_line_holds(lines, claim):
+    assert [line for line in lines[claim] if line["holds"] is False] == []
+    assert all(line["instances"] > 0 for line in lines[claim])
+
+
+def test_theorem_1_is_tried_where_it_applies_and_beyond(lines):
+    settings = [line["setting"] for line in lines[theorems.exact_recovery]]
+    for share in ("n/(128 mu^2 r) bad,", "1 row bad > n/(128 mu^2 r)", "n/(4 mu^2 r) bad"):
+        for rho in ("rho from mu", "rho by grid"):
+            for rank in ("rank asked = r", "rank asked > r"):
+                assert any(s.startswith(share) and rho in s and rank in s for s in settings)
+
+
+def test_bad_rows_outlast_the_first_iteration(lines):
+    # Flat rows, for which the theorem allows several bad rows, at every rank.
+    steps = [line["instances"] for line in lines[theorems.halving] if "flat" in line["setting"]]
+    assert len(steps) == 3
+    assert min(steps) >= 10
+
+
+def test_noise_makes_torp_n_give_up(lines):
+    searched = [line for line in lines[theorems.noisy_rows] if "difference" in line["claim"]]
+    assert sum(line["instances"] for line in searched) >= 200
+    assert any("rank below r returned" in line["setting"] and line["holds"] for line in searched)
+
+
+def test_torp_g_removes_rows_through_its_second_threshold(lines):
+    removals = [line for line in lines[theorems.gaussian_noise] if "zeta_2" in line["claim"]]
+    assert sum(line["instances"] for line in removals) >= 50
+
+
+@pytest.mark.parametrize(
+    ("values", "worst", "holds"),
+    [
+        ([0.1, 0.5], 0.5, True),
+        ([0.6, 0.1], 0.6, False),
+        ([0.1, math.nan, 0.2], math.nan, False),
+        ([], math.nan, False),
+    ],
+)
+def test_tally_reports_the_worst(values, worst, holds):
+    tally = theorems.Tally("claim", 0.5)
+    for value in values:
+        tally.add("setting", value, {"value": value})
+    (line,) = tally.lines()
+    assert line["holds"] is holds
+    assert line["worst"] == pytest.approx(worst, nan_ok=True)
+    assert line["instances"] == len(values)
+
+
+def test_exit_status_and_file_tell_of_a_line_that_fails(monkeypatch, tmp_path, capsys):
+    def one_line():
+        tally = theorems.Tally("claim", 0.5)
+        tally.add("setting", 0.7, {"n": 10})
+        return tally.lines()
+
+    monkeypatch.setattr(_report, "RESULTS", tmp_path)
+    for name in ("exact_recovery", "halving", "noisy_rows", "gaussian_noise"):
+        monkeypatch.setattr(theorems, name, one_line)
+    with pytest.raises(SystemExit, match="4 of 4 lines do not hold"):
+        theorems.main()
+    assert "NO" in capsys.readouterr().out.splitlines()[1]
+    written = json.loads((tmp_path / "theorems.json").read_text())
+    assert written["command"] == "python -m benchmarks.theorems"
+    assert written["rows"][0]["worst_at"] == {"n": 10}
