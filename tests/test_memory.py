@@ -86,6 +86,7 @@ def test_a_copy_would_show(mapped):
 @centred_or_not
 def test_wide_mapped_files_are_read_in_blocks(tmp_path, monkeypatch, center):
     # Rows of any length are handled a few at a time; small blocks show that on a small file.
+    monkeypatch.setattr(base, "SMALL_BYTES", 2**15)
     monkeypatch.setattr(base, "BLOCK_BYTES", 2**15)
     monkeypatch.setattr(base, "MIN_BLOCK_ROWS", 4)
     X = write_rows(tmp_path / "X.npy", (300, 12000), np.float64)
@@ -101,7 +102,7 @@ def test_dask_holds_a_few_chunks(mapped):
     da = pytest.importorskip("dask.array", reason="needs Dask: pip install 'torpca[dask]'")
     import dask
 
-    rows = 2 * MB // (400 * mapped.itemsize)
+    rows = MB // (400 * mapped.itemsize)
     X = da.from_array(mapped, chunks=(rows, -1)).map_blocks(np.array)  # made when asked for
     with dask.config.set(scheduler="threads", num_workers=2), extra_memory() as used:
         found = torp(X, 3, rho=0.05, center=True, max_iter=1)

@@ -228,7 +228,7 @@ class InSmallSlabs:
     @pytest.fixture(autouse=True)
     def small_slabs(self, monkeypatch):
         monkeypatch.setattr(sparse, "SLAB_NONZEROS", 9)
-        monkeypatch.setattr(sparse, "default_block_rows", lambda d: 4)
+        monkeypatch.setattr(sparse, "default_block_rows", lambda *shape: 4)
 
 
 class TestCSRInSlabs(InSmallSlabs, TestCSRArray):

@@ -355,8 +355,10 @@ class RowSourceContract:
         source, dense = self.make_source(table()), self.dense(table())
         keep = dict(masks(N_ROWS))["some"]
         s, m, factors, Y = np.ones(3), mean(), row_factors(), numbers(N_ROWS, 3)
-        for layout in (read_only, backwards, strided):
+        for layout in (read_only, backwards, columns_reversed, strided):
             V, name = layout(basis(3)), layout.__name__
+            # Strides of an axis of length one may be anything.
+            self.close(source.matmul(layout(basis(1))), dense @ basis(1), name)
             self.close(source.matmul(V), dense @ V, name)
             self.close(source.gram_matmul(layout(keep), V), dense[keep].T @ dense[keep] @ V, name)
             self.close(source.rmatmul(layout(keep), layout(Y)), dense[keep].T @ Y[keep], name)
@@ -517,6 +519,11 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def backwards(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """`array` with negative strides."""
     return np.flip(np.flip(array).copy())
+
+
+def columns_reversed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """`array` with a negative stride along its last axis."""
+    return array[..., ::-1].copy()[..., ::-1]
 
 
 def strided(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

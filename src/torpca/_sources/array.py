@@ -40,7 +40,7 @@ class ArraySource(RowSource):
         self.dtype = dtype
         # An accelerator wants few, large kernels; a processor wants blocks that fit its cache.
         larger = 1 if "cpu" in str(X.device).lower() else 128
-        self.block_rows = block_rows or larger * default_block_rows(self.shape[1])
+        self.block_rows = block_rows or larger * default_block_rows(*self.shape)
 
     def blocks(self, keep: Mask | None = None) -> Iterator[tuple[Any, Rows, Array]]:
         """Yield slices of the array as float64; kept rows are gathered before the conversion."""

@@ -22,10 +22,14 @@ Kernel = Callable[[Any, Rows, Array], tuple[tuple[Array, ...], tuple[Array, ...]
 # residual of a block never travels to main memory.
 BLOCK_BYTES = 2**21
 MIN_BLOCK_ROWS = 64
+# Tables up to this size are one block: starting threads would cost more than the cache saves.
+SMALL_BYTES = 2**24
 
 
-def default_block_rows(n_features: int) -> int:
-    """Rows per block so that a float64 block takes about BLOCK_BYTES."""
+def default_block_rows(n_rows: int, n_features: int) -> int:
+    """Rows per block: all of a small table, else as many as take about BLOCK_BYTES in float64."""
+    if 8 * n_rows * n_features <= SMALL_BYTES:
+        return n_rows
     return max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * max(1, n_features)))
 
 
@@ -33,8 +37,9 @@ def place(xp: Any, array: npt.NDArray[Any], block: Array) -> Array:
     """NumPy `array`, moved beside `block`."""
     if xp is np:
         return array
-    # torch takes no negative strides and warns of arrays it may not write to.
-    return xp.asarray(np.require(array, requirements=["C", "W"]), device=block.device)
+    # A copy: torch takes no negative strides, not even of an axis of length one, and warns of
+    # arrays it may not write to.
+    return xp.asarray(np.array(array, order="C"), device=block.device)
 
 
 def to_numpy(array: Array) -> npt.NDArray[Any]:

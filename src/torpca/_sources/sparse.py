@@ -43,7 +43,7 @@ class SparseSource(RowSource):
         self.offset = np.zeros(self.shape[1]) if offset is None else offset
         self.by_rows = X.format == "csr"
         # Cutting rows out of a CSC matrix reads all of it, so cut it into few, large blocks.
-        self.block_rows = default_block_rows(self.shape[1]) * (1 if self.by_rows else 16)
+        self.block_rows = default_block_rows(*self.shape) * (1 if self.by_rows else 16)
         self._squares: Floats | None = None
 
     def centered(self, mean: Floats) -> RowSource:
