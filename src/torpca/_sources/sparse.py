@@ -55,7 +55,9 @@ class SparseSource(RowSource):
         """
         offset = self.offset + mean
         with np.errstate(over="ignore"):  # rows of 1e160 are looked at through a `Scaled` view
-            if offset @ offset > 0.5 * np.median(self._row_squares()):
+            squares = self._row_squares()
+            stored = squares[squares > 0]
+            if len(stored) and offset @ offset > 0.5 * np.median(stored):
                 return Centered(SparseSource(self.X, self.dtype), offset)
         view = SparseSource(self.X, self.dtype, offset)
         view._squares = self._squares
@@ -84,7 +86,10 @@ class SparseSource(RowSource):
         indptr = self.X.indptr
         start, last = 0, len(indptr) - 1
         while start < last:
-            stop = int(np.searchsorted(indptr, indptr[start] + SLAB_NONZEROS, side="right")) - 1
+            last_entry = (
+                int(indptr[start]) + SLAB_NONZEROS
+            )  # int: indptr may be close to int32's end
+            stop = int(np.searchsorted(indptr, last_entry, side="right")) - 1
             part = slice(start, min(max(stop, start + 1), last))
             slab = self.X[part] if self.by_rows else self.X[:, part]
             yield part, slab.astype(np.float64, copy=False)
