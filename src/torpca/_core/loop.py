@@ -27,7 +27,8 @@ class Iteration:
     subspace_change: float
     """Sine of the largest angle to the previous iteration's subspace; 1 in the first."""
     objective: float
-    """||X_kept(I - VV')||_F over the rows kept for the next fit."""
+    """||X_kept(I - VV')||_F over the rows kept for the next fit; in TORP-G, how far the fits of
+    the kept rows are moved by their projection onto the ellipsoid."""
     support: Any = field(default=None, repr=False, compare=False)
     """Mask of the rows kept for the next fit, (n_rows,)."""
     components: Any = field(default=None, repr=False, compare=False)
