@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from torpca._core.moments import Keep
 from torpca._core.subspace import Fit, subspace_change
-from torpca._sources.base import Mask
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ Callback = Callable[[Iteration], object]
 
 @dataclass(frozen=True)
 class Step:
-    """Result of one thresholding step: the fit it used and the rows it leaves in."""
+    """Result of one thresholding step: the fit it used and the rows it leaves in (a mask, or weights)."""
 
     fit: Fit
-    keep: Mask
+    keep: Keep
     dropped: Mapping[str, int]
     objective: float
     halt: bool = False
@@ -54,15 +54,15 @@ class Step:
 class Run:
     """Where a loop ended."""
 
-    keep: Mask
+    keep: Keep
     history: tuple[Iteration, ...]
     converged: bool
     halted: bool
 
 
 def iterate(
-    step: Callable[[Mask], Step],
-    keep: Mask,
+    step: Callable[[Any], Step],
+    keep: Keep,
     *,
     max_iter: int,
     tol: float | None,
@@ -103,5 +103,5 @@ def iterate(
     return Run(keep, tuple(history), converged=False, halted=False)
 
 
-def _digest(keep: Mask) -> bytes:
-    return blake2b(np.packbits(keep).tobytes(), digest_size=16).digest()
+def _digest(keep: Keep) -> bytes:
+    return blake2b(np.ascontiguousarray(keep).data, digest_size=16).digest()

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 
 from torpca._core.frame import Frame, choose_frame
 from torpca._core.krylov import krylov_subspace
-from torpca._core.moments import KeptMoments
+from torpca._core.moments import Keep, KeptMoments, KeptRowGram, weighted, weighted_total
 from torpca._sources import Deflated, RowSource
 from torpca._sources.base import Floats, Mask
 
@@ -85,31 +85,53 @@ class SubspaceFinder:
         self.eps = float(np.finfo(source.dtype).eps)
         n, d = source.shape
         self.solve = choose_solver(n, d)
-        self._moments: KeptMoments | None = None
+        self._moments: KeptMoments | KeptRowGram | None = None
         self._last: Floats | None = None
 
-    def find(self, keep: Mask, k: int, *, polish: bool = False) -> Fit:
+    def find(self, keep: Keep, k: int, *, polish: bool = False) -> Fit:
         """Top `k` directions of the kept rows; fewer if the rows have no more.
 
-        `polish` spends two more passes on directions accurate to rounding.
+        `keep` is a mask, or a weight for each row. `polish` spends two more passes on directions
+        accurate to rounding.
         """
-        frame = choose_frame(self.source, self.magnitudes, keep)
-        if self.solve is _solve_gram:
-            if self._moments is None or self._moments.frame.unit != frame.unit:
-                self._moments = KeptMoments(frame, self.center)
-            self._moments.frame = frame
-            mean, G = self._moments.of(keep)
-            V, s = _top_of_gram(G, k)
-        else:
+        frame = choose_frame(self.source, self.magnitudes, keep > 0)
+        if self.solve is krylov_subspace:
             mean = self._mean(frame, keep)
-            V, s = self._solve_warm(frame.about(mean), keep, k)
+            rows, mask = weighted(frame.about(mean), keep)
+            V, s = krylov_subspace(rows, mask, k, self._last)
+            self._last = V
+        else:
+            mean, G = self._moments_in(frame).of(keep)
+            rows, mask = weighted(frame.about(mean), keep)
+            V, s = _top_of_gram(G, k)
+            if self.solve is _solve_dual:
+                V = _from_left(rows, mask, V, s)
         zero = RANK_ULPS * self.eps * s[0]
         if mean is not None:
-            zero = max(zero, self._rounding_of(mean / frame.unit, int(np.count_nonzero(keep))))
+            zero = max(zero, self._rounding_of(mean / frame.unit, int(np.count_nonzero(mask))))
         # Krylov stops short of rounding; two passes more make exact fits tie as they do elsewhere.
         polish = polish or self.solve is krylov_subspace
-        V, s, blur = self._resolve(frame.about(mean), keep, V, s, zero, polish)
+        V, s, blur = self._resolve(rows, mask, V, s, zero, polish)
         return Fit(mean, V, s * frame.unit, frame, self.eps, blur)
+
+    def spectrum(self, keep: Keep) -> Floats | None:
+        """Squared singular values of the kept rows, largest first; None where that costs too much.
+
+        In the unit of the frame: only their ratios mean something.
+        """
+        if self.solve is krylov_subspace:
+            return None
+        frame = choose_frame(self.source, self.magnitudes, keep > 0)
+        _, G = self._moments_in(frame).of(keep)
+        values: Floats = np.maximum(eigh(G, eigvals_only=True, check_finite=False)[::-1], 0.0)
+        return values
+
+    def _moments_in(self, frame: Frame) -> KeptMoments | KeptRowGram:
+        if self._moments is None or self._moments.frame.unit != frame.unit:
+            kind = KeptMoments if self.solve is _solve_gram else KeptRowGram
+            self._moments = kind(frame, self.center)
+        self._moments.frame = frame
+        return self._moments
 
     def _rounding_of(self, mean: Floats, n_kept: int) -> float:
         """Size of the directions that taking off a `mean` leaves behind by rounding alone.
@@ -121,15 +143,10 @@ class SubspaceFinder:
         common = (4 + np.sqrt(n_kept)) * EPS64 * np.sqrt(n_kept) * float(np.linalg.norm(mean))
         return float(max(stored, common))
 
-    def _mean(self, frame: Frame, keep: Mask) -> Floats | None:
-        return frame.unit * frame.about(None).mean(keep) if self.center else None
-
-    def _solve_warm(self, rows: RowSource, keep: Mask, k: int) -> tuple[Floats, Floats]:
-        if self.solve is not krylov_subspace:
-            return self.solve(rows, keep, k)
-        V, s = krylov_subspace(rows, keep, k, self._last)
-        self._last = V
-        return V, s
+    def _mean(self, frame: Frame, keep: Keep) -> Floats | None:
+        if not self.center:
+            return None
+        return frame.unit * (weighted_total(frame.about(None), keep) / float(np.sum(keep)))
 
     def _resolve(
         self, rows: RowSource, keep: Mask, V: Floats, s: Floats, zero: float, polish: bool
@@ -172,10 +189,15 @@ def _solve_gram(rows: RowSource, keep: Mask, k: int) -> tuple[Floats, Floats]:
 def _solve_dual(rows: RowSource, keep: Mask, k: int) -> tuple[Floats, Floats]:
     """Through the (n_kept, n_kept) Gram matrix, when rows are fewer than features."""
     U, s = _top_of_gram(rows.row_gram(keep), k)
+    return _from_left(rows, keep, U, s), s
+
+
+def _from_left(rows: RowSource, keep: Mask, U: Floats, s: Floats) -> Floats:
+    """Right singular vectors (d, k) of the kept rows from the left ones U (n_kept, k)."""
     Y = np.zeros((rows.shape[0], len(s)))
     Y[keep] = U / np.where(s > 0, s, 1.0)
-    V = np.linalg.qr(rows.rmatmul(keep, Y))[0]
-    return V, s
+    V: Floats = np.linalg.qr(rows.rmatmul(keep, Y))[0]
+    return V
 
 
 def _top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:

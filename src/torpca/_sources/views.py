@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,47 @@ class Scaled(View):
     def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
         """x times the factor of its row."""
         return block * place(xp, self.factors[rows], block)[:, None]
+
+
+class Weighted(Scaled):
+    """The rows times the roots of their weights (n_rows,), so that squares carry the weights.
+
+    Most weights are 1, and those rows go through the products their own kind does best; only
+    the rows with other weights are looked at block by block.
+    """
+
+    def __init__(self, source: RowSource, weights: Floats) -> None:
+        super().__init__(source, np.sqrt(weights))
+        self.whole = weights == 1.0
+
+    def _split(self, keep: Mask, product: Callable[[RowSource, Mask], Floats]) -> Floats:
+        part = keep & ~self.whole
+        out = product(self.source, keep & self.whole)
+        return out + product(Scaled(self.source, self.factors), part) if part.any() else out
+
+    def gram(self, keep: Mask) -> Floats:
+        """X_keep' W X_keep."""
+        return self._split(keep, lambda rows, kept: rows.gram(kept))
+
+    def gram_matmul(self, keep: Mask, V: Floats) -> Floats:
+        """X_keep' W X_keep V."""
+        return self._split(keep, lambda rows, kept: rows.gram_matmul(kept, V))
+
+    def rmatmul(self, keep: Mask, Y: Floats) -> Floats:
+        """X_keep' W^(1/2) Y_keep."""
+        return self.source.rmatmul(keep, self.factors[:, None] * Y)
+
+
+class Columns(View):
+    """Each feature times its own number, `factors` of shape (n_features,)."""
+
+    def __init__(self, source: RowSource, factors: Floats) -> None:
+        super().__init__(source)
+        self.factors = factors
+
+    def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
+        """x times the factors of its features."""
+        return block * place(xp, self.factors, block)
 
 
 class Deflated(View):
