@@ -1,0 +1,1 @@
+"""Beyond the paper: a start, estimated cut-offs, reweighting, consistency."""

@@ -1,0 +1,203 @@
+"""Outlier-robust PCA: start on a sample, TORP iterations on all rows, reweighting, consistency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from torpca._core.loop import Iteration, Step, iterate
+from torpca._core.problem import check_finite
+from torpca._core.subspace import Fit, SubspaceFinder, fix_signs, norm
+from torpca._core.threshold import fraction_count
+from torpca._robust.limits import orthogonal_limit, score_limit
+from torpca._robust.lines import Spread, taper
+from torpca._robust.scatter import mahalanobis, robust_scatter
+from torpca._robust.start import Start, find_start
+from torpca._select.rank import RankChoice, choose_rank
+from torpca._sources import RowSource
+from torpca._sources.base import Floats, Mask
+
+# Rows on which the spread of residuals is estimated: to half a percent.
+PROBE_ROWS = 20_000
+# A row that nearly spans a direction by itself has no residual to speak of; its studentised
+# residual is not allowed to divide by less.
+LEAST_FREE = 1e-3
+# How often the rank may be chosen again from all rows.
+MAX_CHOICES = 3
+
+
+@dataclass(frozen=True)
+class RobustFit:
+    """Principal components of the good rows, and what each row has to do with them."""
+
+    mean: Floats | None
+    V: Floats
+    """Principal directions (d, k) of the good rows."""
+    scales: Floats
+    """Standard deviations of the good rows along them, (k,)."""
+    left_over: float
+    """Root-mean-square distance of the good rows from the subspace."""
+    n_good: float
+    """Weight of the rows behind these numbers, in rows."""
+    weights: Floats
+    """Weight of each row in the subspace, between 0 and 1, (n,)."""
+    score_distances: Floats
+    orthogonal_distances: Floats
+    limits: dict[str, float]
+    rank: RankChoice
+    start: Start
+    history: tuple[Iteration, ...] = field(repr=False)
+    converged: bool
+
+
+def robust_fit(
+    source: RowSource,
+    n_components: int | float | str,
+    *,
+    trim: float | str,
+    center: bool,
+    n_sample: int | None,
+    tol: float,
+    max_iter: int,
+    sample_weight: Floats,
+    rng: np.random.Generator,
+) -> RobustFit:
+    """Principal components of the good rows of `source`.
+
+    1. Start: on a sample, find a half of the rows that agree on a subspace.
+    2. Iterate on all rows: fit a subspace to the kept rows, then keep the rows near it.
+       As in TORP, except that the cut-off is estimated from the rows, and rows near it are
+       kept in part.
+    3. Inside the subspace, find the scatter of the rows that are not far out in it.
+    """
+    finder = SubspaceFinder(source, check_finite(source), center)
+    start = find_start(
+        source, n_components, center=center, weights=sample_weight, n_sample=n_sample, rng=rng
+    )
+    threshold = Threshold(source.shape[0], sample_weight, trim, rng)
+    keep: Floats = start.keep.astype(np.float64)
+    choice, history = start.choice, ()
+    for _ in range(MAX_CHOICES):
+        rank = choice.rank
+
+        def step(keep: Floats, rank: int = rank) -> Step:
+            fit = finder.find(keep * sample_weight, rank)
+            R, studentised = residuals(fit, keep)
+            now = threshold(studentised)
+            dropped = {"residual": int(np.count_nonzero(now == 0))}
+            return Step(fit, now, dropped, norm(R[now > 0]))
+
+        run = iterate(step, keep, max_iter=max_iter, tol=tol, callback=None)
+        keep, history = run.keep, (*history, *run.history)
+        spectrum = None if choice.rule == "exact" else finder.spectrum(keep * sample_weight)
+        if spectrum is None:
+            break
+        choice = choose_rank(n_components, spectrum)
+        if choice.rank == rank:
+            break
+
+    fit = finder.find(keep * sample_weight, rank, polish=True)
+    return describe(fit, keep, sample_weight, start, choice, run.converged, history)
+
+
+# ---- the cut-off ---------------------------------------------------------------------------------
+
+
+def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats]:
+    """Residual R of every row, and R as if the row had had no part in the fit.
+
+    A row of incoherence E pulls the subspace towards itself: its residual is sqrt(1 - E^2) of
+    what it would be if its part in the fit were anyone's, and that of a row that had no part is
+    sqrt(1 + E^2) of it. On few, long rows this is more than the spread of the residuals.
+    """
+    E, R = fit.scores()
+    R = np.where(fit.rounding(E, R) >= R, 0.0, R)
+    h = np.minimum(E, 1e100) ** 2
+    free = np.maximum(1.0 - keep * h, LEAST_FREE) * (1.0 + (1.0 - keep) * h)
+    return R, R / np.sqrt(free)
+
+
+class Threshold:
+    """Weights of rows from their residuals: by the spread of most of them, or a given share."""
+
+    def __init__(
+        self, n: int, sample_weight: Floats, trim: float | str, rng: np.random.Generator
+    ) -> None:
+        self.trim = trim
+        self.there = sample_weight > 0
+        rows = np.flatnonzero(self.there)
+        if len(rows) > PROBE_ROWS:
+            rows = np.sort(rng.choice(rows, PROBE_ROWS, replace=False))
+        self.probe = rows
+        self.sample_weight = sample_weight
+
+    def __call__(self, R: Floats) -> Floats:
+        """Return the weight of each row, between 0 and 1."""
+        if isinstance(self.trim, str):
+            spread = Spread.of(R[self.probe], self.sample_weight[self.probe])
+            w = taper(spread.z(R))
+        else:
+            w = self._nearest(R).astype(np.float64)
+        return np.where(self.there, w, 0.0)
+
+    def _nearest(self, R: Floats) -> Mask:
+        """All rows but the share `trim` of the weight with the largest residuals."""
+        order = np.lexsort((np.arange(len(R)), R, ~self.there))
+        mass = np.cumsum(self.sample_weight[order])
+        total = mass[-1]
+        inside = np.zeros(len(R), dtype=bool)
+        if np.all(self.sample_weight[self.there] == 1.0):  # whole rows are counted exactly
+            kept = int(total) - fraction_count(float(self.trim), int(total))
+        else:
+            kept = int(np.searchsorted(mass, (1 - float(self.trim)) * total * (1 - 1e-12))) + 1
+        inside[order[:kept]] = True
+        return inside
+
+
+# ---- what the fit says -----------------------------------------------------------------------------
+
+
+def describe(
+    fit: Fit,
+    keep: Floats,
+    sample_weight: Floats,
+    start: Start,
+    choice: RankChoice,
+    converged: bool,
+    history: tuple[Iteration, ...],
+) -> RobustFit:
+    """Distances, scatter and limits of all rows, given the subspace."""
+    weights = keep * sample_weight
+    center = fit.mean is not None
+    R, studentised = residuals(fit, keep)
+    k = fit.V.shape[1]
+    limits = {"score": score_limit(k), "orthogonal": orthogonal_limit(studentised, weights)}
+    unit = float(fit.s[0]) / np.sqrt(max(np.sum(weights), 1.0)) if k else 1.0
+    Y = fit.rows().matmul(fit.V) * (fit.frame.unit / unit)
+    if fit.frame.factors is not None:  # rows that were shortened, or are in another unit
+        Y /= (fit.frame.factors * fit.frame.unit)[:, None]
+    core = np.where(start.core, weights, 0.0)
+    scatter = robust_scatter(Y, weights, core, center)
+    theta, Q = np.linalg.eigh(scatter.covariance)
+    theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
+    V = fix_signs(fit.V @ Q)
+    mean = None if fit.mean is None else fit.mean + unit * (fit.V @ scatter.center)
+    n_good = float(np.sum(weights))
+    inside = weights > 0
+    left_over = norm(np.sqrt(weights[inside]) * R[inside]) / np.sqrt(max(1.0, n_good - center))
+    return RobustFit(
+        mean=mean,
+        V=V,
+        scales=unit * np.sqrt(theta),
+        left_over=left_over,
+        n_good=n_good,
+        weights=keep,
+        score_distances=mahalanobis(Y, scatter.center, scatter.covariance),
+        orthogonal_distances=R,
+        limits=limits,
+        rank=choice,
+        start=start,
+        history=history,
+        converged=converged,
+    )

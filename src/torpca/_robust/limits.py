@@ -1,0 +1,35 @@
+"""How far from the subspace, and how far out inside it, good rows may be."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import chi2
+
+from torpca._sources.base import Floats
+
+# Share of Gaussian good rows beyond a limit, half of it for each of the two distances.
+LEVEL = 0.01
+
+
+def score_limit(k: int, level: float = LEVEL / 2) -> float:
+    """Limit on score distances: their squares are chi-squared with k degrees of freedom."""
+    return float(np.sqrt(chi2.ppf(1 - level, k))) if k else 0.0
+
+
+def orthogonal_limit(R: Floats, weights: Floats, level: float = LEVEL / 2) -> float:
+    """Limit on orthogonal distances, from those of the good rows with their weights.
+
+    Squares of residuals are sums of squares of noise of several sizes: about a multiple of a
+    chi-squared number whose degrees of freedom follow from their mean and variance (Box 1954).
+    """
+    inside = weights > 0
+    unit = float(np.max(R[inside], initial=0.0))
+    if unit == 0.0:
+        return 0.0
+    w, squares = weights[inside], np.square(R[inside] / unit)
+    mean = np.sum(w * squares) / np.sum(w)
+    variance = np.sum(w * np.square(squares - mean)) / np.sum(w)
+    if variance <= 1e-20 * mean**2:  # all of them equal
+        return unit
+    freedom = 2 * mean**2 / variance
+    return unit * float(np.sqrt(mean / freedom * chi2.ppf(1 - level, freedom)))

@@ -1,0 +1,91 @@
+"""How far out each row is along the direction in which it is farthest out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torpca._robust.lines import EQUAL, describe_lines
+from torpca._sources.base import Floats
+
+# Fixed-point iterations for directions of extreme kurtosis.
+AXIS_ITERATIONS = 20
+
+
+@dataclass(frozen=True)
+class Outlyingness:
+    """How far out rows are: first by `off`, then by `distance`, (m,) each."""
+
+    off: Floats
+    """Number of directions in which more than half of the rows are equal and this row is not.
+
+    Rows that lie exactly on a subspace show in such directions and nowhere else.
+    """
+    distance: Floats
+    """Largest |projection - location| / scale."""
+
+    def joined(self, other: Outlyingness) -> Outlyingness:
+        """Over both sets of directions."""
+        return Outlyingness(self.off + other.off, np.maximum(self.distance, other.distance))
+
+    def nearest_half(self, weights: Floats) -> Floats:
+        """Weights of the least outlying rows that make up half of the weight, zero elsewhere."""
+        order = np.lexsort((self.distance, self.off))
+        inside = np.cumsum(weights[order]) <= 0.5 * float(np.sum(weights)) * (1 + 1e-9)
+        inside[0] = True
+        out = np.zeros(len(weights))
+        out[order[inside]] = weights[order[inside]]
+        return out
+
+
+def outlyingness(P: Floats, weights: Floats) -> Outlyingness:
+    """Outlyingness of rows from their projections P (m, q) on q directions."""
+    lines = describe_lines(P, weights)
+    away = np.abs(P - lines.location)
+    size = np.max(np.abs(P), axis=0)
+    equal = lines.inner <= EQUAL * size
+    off = np.count_nonzero(away[:, equal] > 10 * EQUAL * size[equal], axis=1).astype(np.float64)
+    scale = np.maximum(lines.inner, lines.side)[~equal]
+    distance = np.max(away[:, ~equal] / scale, axis=1, initial=0.0)
+    return Outlyingness(off, distance)
+
+
+def pair_directions(Z: Floats, weights: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """Directions through `count` random pairs of rows of Z (m, p), as columns of unit length.
+
+    They need no centre, and where the rows spread there the directions point.
+    """
+    chance = weights / np.sum(weights)
+    ends = [rng.choice(len(Z), size=count, p=chance) for _ in range(2)]
+    D = (Z[ends[0]] - Z[ends[1]]).T
+    length = np.linalg.norm(D, axis=0)
+    return D[:, length > 0] / length[length > 0]
+
+
+def axes_of_extreme_kurtosis(
+    Z: Floats, weights: Floats, count: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Projections (m, q) of all rows on axes along which kurtosis is extreme, and the kurtosis.
+
+    Of the weighted rows, within their `count` leading principal axes; the axes are uncorrelated.
+    A group of a third or a half of the rows makes the kurtosis small, a few far rows make it
+    large (Pena and Prieto 2001). Symmetric fixed-point iteration (Hyvarinen 1999).
+    """
+    total = np.sum(weights)
+    C = Z - (weights @ Z) / total
+    theta, V = np.linalg.eigh((C * weights[:, None]).T @ C / total)
+    theta, V = theta[::-1][:count], V[:, ::-1][:, :count]
+    there = theta > EQUAL * max(theta[0], 0.0)
+    if not there.any():
+        return np.zeros((len(Z), 0)), np.zeros(0)
+    Y = C @ (V[:, there] / np.sqrt(theta[there]))
+    inside = weights > 0
+    core, share = Y[inside], (weights[inside] / total)[:, None]
+    M = np.linalg.qr(rng.standard_normal((Y.shape[1], Y.shape[1])))[0]
+    for _ in range(AXIS_ITERATIONS):
+        cubes = (core * share).T @ (core @ M) ** 3 - 3 * M
+        left, _, right = np.linalg.svd(cubes)
+        M = left @ right
+    kurtosis = np.sum(share * (core @ M) ** 4, axis=0)
+    return Y @ M, kurtosis

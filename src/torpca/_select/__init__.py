@@ -1,0 +1,1 @@
+"""Choices made from the data: each returns a value and its evidence."""

@@ -1,0 +1,83 @@
+"""How many directions the good rows spread in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torpca._sources.base import Floats
+
+# A direction with this many times the variance of the next one ends the signal.
+DECISIVE_GAP = 8.0
+# Without a gap: as many directions as explain this share of the variance, ...
+SHARE = 0.9
+# ... but no more than this many.
+MOST_BY_SHARE = 20
+# No gap is looked for beyond this many directions, or beyond half of those there are.
+MOST_BY_GAP = 50
+# Variances below this share of the largest are rounding.
+ROUNDING = 1e-13
+
+
+@dataclass(frozen=True)
+class RankChoice:
+    """A number of components and why."""
+
+    rank: int
+    rule: str
+    """Why: "given", "gap", "share", "edge" (by share, and as large as that rule goes) or "exact"
+    (more than half of the rows lie in this many directions up to rounding)."""
+    variances: Floats
+    """Variances of the kept rows along their principal directions, as shares of their sum."""
+    gap: float
+    """Variance of the last component over that of the next one; infinite if there is none."""
+    explained: float
+    """Share of the variance that the components explain."""
+
+
+def choose_rank(n_components: int | float | str, variances: Floats) -> RankChoice:
+    """Return a rank for good rows with these principal `variances`, largest first.
+
+    An integer is taken as it is, a fraction as the share of variance to explain. "auto" looks for
+    a decisive gap: noise is flat, so the variance drops many times where the signal ends. Data
+    without such a gap have no true rank; the leading directions that explain 90 % are taken.
+    """
+    v = above_rounding(variances)
+    if not isinstance(n_components, str) and n_components >= 1:
+        return choice_of(int(n_components), "given", v)
+    wanted = SHARE if isinstance(n_components, str) else float(n_components)
+    explained = np.cumsum(v) / np.sum(v) if v[0] > 0 else np.ones(1)
+    by_share = min(int(np.searchsorted(explained, wanted * (1 - 1e-12))) + 1, len(v))
+    if not isinstance(n_components, str):
+        return choice_of(by_share, "share", v)
+    most = min(MOST_BY_GAP, len(v) // 2)
+    if most >= 1:
+        gaps = v[:most] / v[1 : most + 1]
+        at = int(np.argmax(gaps))
+        if gaps[at] >= DECISIVE_GAP:
+            return choice_of(at + 1, "gap", v)
+    if by_share > MOST_BY_SHARE:
+        return choice_of(MOST_BY_SHARE, "edge", v)
+    return choice_of(by_share, "share", v)
+
+
+def exact_rank(variances: Floats) -> RankChoice | None:
+    """Return the rank of rows that leave most directions empty; None if they do not."""
+    v = above_rounding(variances)
+    if v[0] == 0.0 or len(v) > min(MOST_BY_GAP, len(variances) // 2):
+        return None
+    return choice_of(len(v), "exact", v)
+
+
+def above_rounding(variances: Floats) -> Floats:
+    """Return the leading variances, without those that are rounding; at least one."""
+    return variances[variances > ROUNDING * variances[0]] if variances[0] > 0 else variances[:1]
+
+
+def choice_of(rank: int, rule: str, v: Floats) -> RankChoice:
+    """Record of a choice among the variances `v`."""
+    at = min(rank, len(v))
+    gap = float(v[at - 1] / v[at]) if at < len(v) else np.inf
+    shares = v / np.sum(v) if v[0] > 0 else np.ones(1)
+    return RankChoice(rank, rule, shares, gap, float(np.sum(shares[:at])))
