@@ -228,7 +228,7 @@ def test_no_component_at_all(X):
 
 def test_fitting_again_forgets(X):
     model = TORP(3, rho=0.06, contamination=0.1).fit(X)
-    model.set_params(n_components=2, contamination=None).fit(X[:200, :5])
+    model.set_params(n_components=2, contamination="auto").fit(X[:200, :5])
     fresh = TORP(2, rho=0.06).fit(X[:200, :5])
     assert model.n_features_in_ == 5
     assert model.offset_ == -1.0
@@ -259,7 +259,7 @@ def test_distances_follow_their_definitions(X, model):
     np.testing.assert_allclose(model.score_samples(X), scores, rtol=1e-9)
 
 
-@pytest.mark.parametrize("contamination", [None, 0.1])
+@pytest.mark.parametrize("contamination", ["auto", 0.1])
 @each
 def test_labels_scores_and_offset_belong_together(X, data, model, contamination):
     model.set_params(contamination=contamination).fit(X)
@@ -271,7 +271,7 @@ def test_labels_scores_and_offset_belong_together(X, data, model, contamination)
     np.testing.assert_array_equal(labels, clone(model).fit_predict(X))
     single = np.array([model.predict(X[i : i + 1])[0] for i in range(0, 300, 7)])
     np.testing.assert_array_equal(single, labels[::7])  # a row's label is its own
-    if contamination is None:
+    if contamination == "auto":
         assert model.offset_ == -1.0
         if not isinstance(model, GaussianTORP):
             assert (labels[model.support_] == 1).all()
@@ -336,7 +336,7 @@ def test_an_enormous_row_does_not_overflow(model, size):
 
 
 @each
-@pytest.mark.parametrize("contamination", [None, 0.01])
+@pytest.mark.parametrize("contamination", ["auto", 0.01])
 def test_rows_whose_ratio_no_float_can_hold(model, contamination):
     rows = 1e-160 * make_outlier_subspace(300, 12, 3, 0.0, noise=0.02, random_state=4).X
     rows[9] = 1e160 * np.linspace(0.5, 1, 12)

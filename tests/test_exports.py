@@ -25,6 +25,7 @@ def test_public_names():
         "GaussianTORP",
         "Iteration",
         "NoisyTORP",
+        "OutlierRobustPCA",
         "RobustSubspace",
         "RowSource",
         "as_source",

@@ -12,6 +12,7 @@ from torpca._core.torp import torp
 from torpca._core.torp_g import torp_g
 from torpca._core.torp_n import torp_bin, torp_n
 from torpca._estimators.paper import TORP, GaussianTORP, NoisyTORP
+from torpca._estimators.robust import OutlierRobustPCA
 from torpca._sources import RowSource, as_source
 
 __version__ = "0.1.0"
@@ -21,6 +22,7 @@ __all__ = [
     "GaussianTORP",
     "Iteration",
     "NoisyTORP",
+    "OutlierRobustPCA",
     "RobustSubspace",
     "RowSource",
     "as_source",

@@ -40,7 +40,7 @@ Callback = Callable[[Iteration], object]
 
 @dataclass(frozen=True)
 class Step:
-    """Result of one thresholding step: the fit it used and the rows it leaves in (a mask, or weights)."""
+    """Result of one thresholding step: the fit it used and the rows it leaves in."""
 
     fit: Fit
     keep: Keep

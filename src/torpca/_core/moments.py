@@ -17,7 +17,7 @@ WORN_OUT = 16.0
 
 
 def weighted(rows: RowSource, keep: Keep) -> tuple[RowSource, Mask]:
-    """Return a view of `rows` whose squares carry the weights of `keep`, and the mask of the kept."""
+    """Return a view of `rows` whose squares carry their weights, and the mask of the kept."""
     if keep.dtype == bool:
         return rows, keep.astype(bool, copy=False)
     mask = keep > 0
@@ -109,7 +109,7 @@ class KeptRowGram:
         self.products: Floats | None = None
 
     def of(self, keep: Keep) -> tuple[Floats | None, Floats]:
-        """Mean of the kept rows (None if uncentred) and W^(1/2) X X' W^(1/2) of the kept, about it."""
+        """Mean of the kept rows (None if uncentred) and W^(1/2) X X' W^(1/2) about it."""
         if self.products is None:
             self._form(keep)
         mean, G = self._about_mean(keep)

@@ -12,7 +12,7 @@ from torpca._core.result import RobustSubspace
 from torpca._core.torp import torp
 from torpca._core.torp_g import torp_g
 from torpca._core.torp_n import torp_bin, torp_n
-from torpca._estimators.base import RobustSubspaceEstimator
+from torpca._estimators.base import PaperEstimator
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
@@ -23,7 +23,7 @@ _INCOHERENCE = [None, Interval(Real, 1, None, closed="left")]
 _NONNEGATIVE = [None, Interval(Real, 0, None, closed="left")]
 
 
-class TORP(RobustSubspaceEstimator):
+class TORP(PaperEstimator):
     """Outlier-robust PCA for good rows that lie (nearly) in a subspace: Algorithm 1, `torp`.
 
     Parameters
@@ -36,9 +36,11 @@ class TORP(RobustSubspaceEstimator):
         Incoherence of the good rows; sets rho as Theorem 1 does.
     center : bool, default=True
         Whether to subtract the mean of the kept rows.
-    contamination : float in (0, 0.5], optional
-        Share of the rows to label as outliers. By default those farther out than every row the
-        fit kept. It plays no part in the fit.
+    whiten : bool, default=False
+        Whether `transform` divides by the standard deviations of the kept rows.
+    contamination : float in (0, 0.5] or "auto", default="auto"
+        Share of the rows to label as outliers; "auto": those farther out than every row the fit
+        kept. It plays no part in the fit.
     tol : float, default=1e-12
         Accuracy, as a share of the data's norm.
     max_iter : int, optional
@@ -64,6 +66,8 @@ class TORP(RobustSubspaceEstimator):
         Of the training rows.
     cutoffs_ : dict
         Limits on the two distances, "score" and "orthogonal".
+    outlier_type_ : ndarray of str of shape (n_samples,)
+        "regular", "good leverage", "orthogonal" or "bad leverage"; see `outlier_types`.
     offset_ : float
         `decision_function` is `score_samples` less this.
     n_iter_, converged_, history_, parameters_, grid_
@@ -84,7 +88,7 @@ class TORP(RobustSubspaceEstimator):
     """
 
     _parameter_constraints = {
-        **RobustSubspaceEstimator._parameter_constraints,
+        **PaperEstimator._parameter_constraints,
         "rho": _FRACTION,
         "mu": _INCOHERENCE,
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -97,7 +101,8 @@ class TORP(RobustSubspaceEstimator):
         rho: float | None = None,
         mu: float | None = None,
         center: bool = True,
-        contamination: float | None = None,
+        whiten: bool = False,
+        contamination: float | str = "auto",
         tol: float = 1e-12,
         max_iter: int | None = None,
         callback: Callback | None = None,
@@ -106,6 +111,7 @@ class TORP(RobustSubspaceEstimator):
         self.rho = rho
         self.mu = mu
         self.center = center
+        self.whiten = whiten
         self.contamination = contamination
         self.tol = tol
         self.max_iter = max_iter
@@ -124,7 +130,7 @@ class TORP(RobustSubspaceEstimator):
         )
 
 
-class NoisyTORP(RobustSubspaceEstimator):
+class NoisyTORP(PaperEstimator):
     """Outlier-robust PCA for noisy rows that also chooses the rank: `torp_n` and `torp_bin`.
 
     Parameters
@@ -140,7 +146,7 @@ class NoisyTORP(RobustSubspaceEstimator):
         Incoherence that counts as too much; by default from `mu`.
     mu : float, at least 1, optional
         Incoherence of the good rows; sets rho and eta as Theorem 2 does.
-    center, contamination, tol, max_iter, callback
+    center, whiten, contamination, tol, max_iter, callback
         As in `TORP`.
 
     Attributes
@@ -176,7 +182,8 @@ class NoisyTORP(RobustSubspaceEstimator):
         eta: float | None = None,
         mu: float | None = None,
         center: bool = True,
-        contamination: float | None = None,
+        whiten: bool = False,
+        contamination: float | str = "auto",
         tol: float = 1e-12,
         max_iter: int | None = None,
         callback: Callback | None = None,
@@ -187,6 +194,7 @@ class NoisyTORP(RobustSubspaceEstimator):
         self.eta = eta
         self.mu = mu
         self.center = center
+        self.whiten = whiten
         self.contamination = contamination
         self.tol = tol
         self.max_iter = max_iter
@@ -209,7 +217,7 @@ class NoisyTORP(RobustSubspaceEstimator):
         return found
 
 
-class GaussianTORP(RobustSubspaceEstimator):
+class GaussianTORP(PaperEstimator):
     """Outlier-robust PCA for good rows with Gaussian noise: Algorithm 3, `torp_g`.
 
     Parameters
@@ -220,8 +228,8 @@ class GaussianTORP(RobustSubspaceEstimator):
         Incoherence of the good rows; by default estimated.
     sigma : float, optional
         Standard deviation of the noise in each entry; by default estimated.
-    center, contamination, max_iter, callback
-        As in `TORP`, except that without `contamination` the limits on the distances are the
+    center, whiten, contamination, max_iter, callback
+        As in `TORP`, except that without a `contamination` the limits on the distances are the
         97.5 % points of the kept rows: the algorithm removes only rows that harm the subspace,
         and keeps others that are far from it.
 
@@ -243,7 +251,7 @@ class GaussianTORP(RobustSubspaceEstimator):
     """
 
     _parameter_constraints = {
-        **RobustSubspaceEstimator._parameter_constraints,
+        **PaperEstimator._parameter_constraints,
         "mu": _INCOHERENCE,
         "sigma": _NONNEGATIVE,
     }
@@ -255,7 +263,8 @@ class GaussianTORP(RobustSubspaceEstimator):
         mu: float | None = None,
         sigma: float | None = None,
         center: bool = True,
-        contamination: float | None = None,
+        whiten: bool = False,
+        contamination: float | str = "auto",
         max_iter: int | None = None,
         callback: Callback | None = None,
     ) -> None:
@@ -263,6 +272,7 @@ class GaussianTORP(RobustSubspaceEstimator):
         self.mu = mu
         self.sigma = sigma
         self.center = center
+        self.whiten = whiten
         self.contamination = contamination
         self.max_iter = max_iter
         self.callback = callback

@@ -9,14 +9,13 @@ import numpy as np
 from torpca._core.loop import Iteration, Step, iterate
 from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, fix_signs, norm
-from torpca._core.threshold import fraction_count
 from torpca._robust.limits import orthogonal_limit, score_limit
 from torpca._robust.lines import Spread, taper
 from torpca._robust.scatter import mahalanobis, robust_scatter
 from torpca._robust.start import Start, find_start
 from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource
-from torpca._sources.base import Floats, Mask
+from torpca._sources.base import Floats
 
 # Rows on which the spread of residuals is estimated: to half a percent.
 PROBE_ROWS = 20_000
@@ -84,7 +83,8 @@ def robust_fit(
         def step(keep: Floats, rank: int = rank) -> Step:
             fit = finder.find(keep * sample_weight, rank)
             R, studentised = residuals(fit, keep)
-            now = threshold(studentised)
+            # A given share is taken by the residuals themselves, as in the paper.
+            now = threshold(studentised if isinstance(trim, str) else R)
             dropped = {"residual": int(np.count_nonzero(now == 0))}
             return Step(fit, now, dropped, norm(R[now > 0]))
 
@@ -98,10 +98,10 @@ def robust_fit(
             break
 
     fit = finder.find(keep * sample_weight, rank, polish=True)
-    return describe(fit, keep, sample_weight, start, choice, run.converged, history)
+    return describe(fit, keep, sample_weight, trim, start, choice, run.converged, history)
 
 
-# ---- the cut-off ---------------------------------------------------------------------------------
+# ---- the cut-off -------------------------------------------------------------------------------
 
 
 def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats]:
@@ -138,30 +138,28 @@ class Threshold:
             spread = Spread.of(R[self.probe], self.sample_weight[self.probe])
             w = taper(spread.z(R))
         else:
-            w = self._nearest(R).astype(np.float64)
+            w = self._nearest(R)
         return np.where(self.there, w, 0.0)
 
-    def _nearest(self, R: Floats) -> Mask:
-        """All rows but the share `trim` of the weight with the largest residuals."""
-        order = np.lexsort((np.arange(len(R)), R, ~self.there))
-        mass = np.cumsum(self.sample_weight[order])
-        total = mass[-1]
-        inside = np.zeros(len(R), dtype=bool)
-        if np.all(self.sample_weight[self.there] == 1.0):  # whole rows are counted exactly
-            kept = int(total) - fraction_count(float(self.trim), int(total))
-        else:
-            kept = int(np.searchsorted(mass, (1 - float(self.trim)) * total * (1 - 1e-12))) + 1
-        inside[order[:kept]] = True
-        return inside
+    def _nearest(self, R: Floats) -> Floats:
+        """Whole weight for the nearest rows that make up 1 - trim, the last of them in part."""
+        order = np.argsort(np.where(self.there, R, np.inf), kind="stable")
+        counts = self.sample_weight[order]
+        before = np.cumsum(counts) - counts
+        wanted = (1.0 - float(self.trim)) * float(np.sum(counts)) * (1 + 1e-12)
+        w = np.zeros(len(R))
+        w[order] = np.clip((wanted - before) / np.where(counts > 0, counts, 1.0), 0.0, 1.0)
+        return w
 
 
-# ---- what the fit says -----------------------------------------------------------------------------
+# ---- what the fit says -------------------------------------------------------------------------
 
 
 def describe(
     fit: Fit,
     keep: Floats,
     sample_weight: Floats,
+    trim: float | str,
     start: Start,
     choice: RankChoice,
     converged: bool,
@@ -172,13 +170,17 @@ def describe(
     center = fit.mean is not None
     R, studentised = residuals(fit, keep)
     k = fit.V.shape[1]
-    limits = {"score": score_limit(k), "orthogonal": orthogonal_limit(studentised, weights)}
     unit = float(fit.s[0]) / np.sqrt(max(np.sum(weights), 1.0)) if k else 1.0
     Y = fit.rows().matmul(fit.V) * (fit.frame.unit / unit)
     if fit.frame.factors is not None:  # rows that were shortened, or are in another unit
         Y /= (fit.frame.factors * fit.frame.unit)[:, None]
     core = np.where(start.core, weights, 0.0)
     scatter = robust_scatter(Y, weights, core, center)
+    score = mahalanobis(Y, scatter.center, scatter.covariance)
+    limits = {
+        "score": score_limit(score, np.where(scatter.weights > 0, sample_weight, 0.0), k),
+        "orthogonal": orthogonal_limit(studentised if isinstance(trim, str) else R, weights),
+    }
     theta, Q = np.linalg.eigh(scatter.covariance)
     theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
     V = fix_signs(fit.V @ Q)
@@ -193,7 +195,7 @@ def describe(
         left_over=left_over,
         n_good=n_good,
         weights=keep,
-        score_distances=mahalanobis(Y, scatter.center, scatter.covariance),
+        score_distances=score,
         orthogonal_distances=R,
         limits=limits,
         rank=choice,

@@ -11,9 +11,16 @@ from torpca._sources.base import Floats
 LEVEL = 0.01
 
 
-def score_limit(k: int, level: float = LEVEL / 2) -> float:
+# Limits lie this much beyond the row that sets them, so that measuring it again, in another block
+# of rows, cannot put it on the other side.
+SLACK = 1.0 + 1e-9
+
+
+def score_limit(distances: Floats, weights: Floats, k: int, level: float = LEVEL / 2) -> float:
     """Limit on score distances: their squares are chi-squared with k degrees of freedom."""
-    return float(np.sqrt(chi2.ppf(1 - level, k))) if k else 0.0
+    if k == 0:
+        return 0.0
+    return min(float(np.sqrt(chi2.ppf(1 - level, k))), exceeded_by(distances, weights, level))
 
 
 def orthogonal_limit(R: Floats, weights: Floats, level: float = LEVEL / 2) -> float:
@@ -32,4 +39,20 @@ def orthogonal_limit(R: Floats, weights: Floats, level: float = LEVEL / 2) -> fl
     if variance <= 1e-20 * mean**2:  # all of them equal
         return unit
     freedom = 2 * mean**2 / variance
-    return unit * float(np.sqrt(mean / freedom * chi2.ppf(1 - level, freedom)))
+    limit = unit * float(np.sqrt(mean / freedom * chi2.ppf(1 - level, freedom)))
+    return min(limit, exceeded_by(R, weights, level))
+
+
+def exceeded_by(distances: Floats, weights: Floats, level: float) -> float:
+    """Distance that no less than the share `level` of the good rows exceeds.
+
+    Rows with light tails never reach a limit made for Gaussian ones. Infinite when the share is
+    less than one row.
+    """
+    good = weights > 0
+    order = np.argsort(-distances[good], kind="stable")
+    beyond = np.cumsum(weights[good][order])
+    allowed = np.floor(level * float(np.sum(weights)) * (1 + 1e-9))
+    if allowed < 1:
+        return np.inf
+    return SLACK * float(distances[good][order][np.searchsorted(beyond, allowed, side="right")])

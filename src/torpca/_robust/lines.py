@@ -36,7 +36,7 @@ class Lines:
 
 def describe_lines(P: Floats, weights: Floats) -> Lines:
     """Robust location and scale of each column of P (m, q), rows weighted by `weights` (m,)."""
-    m, q = P.shape
+    q = P.shape[1]
     order = np.argsort(P, axis=0, kind="stable")
     S, W = np.take_along_axis(P, order, axis=0), weights[order]
     mass = np.vstack([np.zeros((1, q)), np.cumsum(W, axis=0)])
@@ -53,11 +53,14 @@ def describe_lines(P: Floats, weights: Floats) -> Lines:
     # A hair over one half, so that rounding in the sums cannot let half of them pass.
     majority = 0.5 * total * (1 + 1e-9)
     for j in range(q):
-        stop = np.searchsorted(mass[:, j], mass[:-1, j] + majority, side="left")
-        start = np.flatnonzero(stop <= m)
-        if len(start) == 0:  # one row outweighs the rest by less than the hair
-            start, stop = np.zeros(1, dtype=np.intp), np.full(m, m)
-        stop = stop[start]
+        # Windows begin and end between different numbers: a number of weight two and the same
+        # number twice are the same.
+        ends = np.flatnonzero(np.append(S[1:, j] != S[:-1, j], True)) + 1
+        start = np.append(0, ends[:-1])
+        at = np.searchsorted(mass[ends, j], mass[start, j] + majority, side="left")
+        reached = at < len(ends)
+        reached[0] = True  # all of them, should rounding say that they are not half
+        start, stop = start[reached], ends[np.minimum(at, len(ends) - 1)[reached]]
         w, t, tt = (sums[stop, j] - sums[start, j] for sums in (mass, first, second))
         variance = tt / w - (t / w) ** 2
         best = int(np.argmin(variance))
@@ -102,7 +105,7 @@ def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
     return float(values[order[_reach(mass, share * mass[-1]) - 1]])
 
 
-# ---- distances ------------------------------------------------------------------------------------
+# ---- distances ---------------------------------------------------------------------------------
 
 # Beyond FULL standard deviations a row loses weight, beyond NONE it has none: of Gaussian rows
 # one in two hundred loses any, so that clean data costs no accuracy, and because the
@@ -186,4 +189,3 @@ def _taper_consistency() -> float:
     z = np.linspace(-8.0, 8.0, 4001)
     u = norm.pdf(z) * taper(np.abs(z), INNER_FULL, INNER_NONE)
     return float(np.sum(u) / np.sum(u * z * z))
-

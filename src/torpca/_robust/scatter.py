@@ -32,6 +32,8 @@ def robust_scatter(Y: Floats, weights: Floats, core: Floats, center: bool) -> Sc
     weighed by its own distance, until nothing changes; the covariance is corrected for what
     the weights take from Gaussian rows.
     """
+    if Y.shape[1] == 0:
+        return Scatter(np.zeros(0), np.zeros((0, 0)), weights)
     now = _moments(Y, core if _spans(Y, core) else weights, center)
     factor = _consistency(Y.shape[1])
     w = weights
@@ -78,7 +80,7 @@ def _spans(Y: Floats, w: Floats) -> bool:
 
 @lru_cache(maxsize=64)
 def _consistency(k: int) -> float:
-    """Variance of k-dimensional Gaussian rows over that of the rows as `robust_scatter` weighs them."""
+    """Variance of Gaussian rows in k dimensions over that which `robust_scatter` finds."""
     squares = chi2.ppf((np.arange(GRID) + 0.5) / GRID, k)
     distances, ones = np.sqrt(squares), np.ones(GRID)
     # The weights do not depend on the unit of the distances, so one look is enough.

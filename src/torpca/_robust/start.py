@@ -188,7 +188,7 @@ def _shorter_basis(Z: Floats) -> Floats:
     return np.linalg.qr(Z.T, mode="r").T
 
 
-# ---- candidates ------------------------------------------------------------------------------------
+# ---- candidates --------------------------------------------------------------------------------
 
 
 def halves(sample: Sample, rng: np.random.Generator) -> Iterator[tuple[str, Floats]]:
@@ -296,7 +296,7 @@ def _limit(spread: Spread) -> float:
     return spread.unit * float(np.power(spread.location + 3 * spread.scale, 1.5))
 
 
-# ---- principal components of the sample ------------------------------------------------------------
+# ---- principal components of the sample --------------------------------------------------------
 
 
 def _gram(sample: Sample, keep: Floats) -> tuple[Floats, Floats, Floats]:

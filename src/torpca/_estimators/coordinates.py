@@ -1,0 +1,179 @@
+"""The PCA side of an estimator: rows to coordinates and back, and the covariance they imply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from torpca._core.problem import check_finite
+from torpca._sources import Columns, RowSource, as_source
+from torpca._sources.base import Floats, to_numpy
+
+
+class Coordinates:
+    """What `sklearn.decomposition.PCA` offers, from a fitted subspace.
+
+    Uses the private float64 attributes `_mean` (d,), `_feature_scale` (d,), `_basis` (d, k) and
+    `_deviations` (k,): a row x has the coordinates _basis'((x - _mean) / _feature_scale).
+    """
+
+    _mean: Floats
+    _feature_scale: Floats | None
+    _basis: Floats
+    _deviations: Floats
+    noise_variance_: float
+    center: bool
+    whiten: bool
+    _check: Callable[[Any], tuple[RowSource, Floats]]
+    _distances: Callable[[RowSource, Floats], tuple[Floats, Floats]]
+
+    def transform(self, X: Any) -> Any:
+        """Coordinates of rows in the robust subspace.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+            Rows to project.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+            Divided by the standard deviations of the good rows if `whiten`.
+        """
+        source, _ = self._check(X)
+        Y = self._standardized(source).matmul(self._basis)
+        if self.whiten:
+            Y = Y / np.where(self._deviations > 0, self._deviations, 1.0)
+        return source.export(Y)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Rows of the original space from their coordinates.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+            Coordinates, as from `transform`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_in_)
+        """
+        check_is_fitted(self)
+        V = self._basis
+        if V.shape[1] == 0:  # no coordinates: every row is the mean
+            return X @ self.components_ + self.mean_
+        source = as_source(X)
+        if source.shape[1] != V.shape[1]:
+            raise ValueError(
+                f"X has {source.shape[1]} columns, but {type(self).__name__} found {V.shape[1]} "
+                "components. Give coordinates as `transform` returns them."
+            )
+        check_finite(source)
+        back = V.T if not self.whiten else self._deviations[:, None] * V.T
+        back = back if self._feature_scale is None else back * self._feature_scale
+        return source.export(source.matmul(back) + self._mean)
+
+    def get_covariance(self) -> npt.NDArray[np.float64]:
+        """Covariance of the good rows: the fitted directions plus isotropic noise.
+
+        Returns
+        -------
+        ndarray of shape (n_features_in_, n_features_in_)
+        """
+        check_is_fitted(self)
+        extra = np.square(self._deviations) - self.noise_variance_
+        C = (self._basis * extra) @ self._basis.T + self.noise_variance_ * np.eye(len(self._basis))
+        return C if self._feature_scale is None else C * np.outer(*[self._feature_scale] * 2)
+
+    def get_precision(self) -> npt.NDArray[np.float64]:
+        """Inverse of the covariance of the good rows; its pseudo-inverse if they have no noise.
+
+        Returns
+        -------
+        ndarray of shape (n_features_in_, n_features_in_)
+        """
+        check_is_fitted(self)
+        noise = self.noise_variance_
+        rest = 1.0 / noise if noise > 0 else 0.0
+        variances = np.square(self._deviations)
+        inverse = np.where(variances > 0, 1.0 / np.where(variances > 0, variances, 1.0), 0.0)
+        P = (self._basis * (inverse - rest)) @ self._basis.T + rest * np.eye(len(self._basis))
+        return P if self._feature_scale is None else P / np.outer(*[self._feature_scale] * 2)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Average log-likelihood of rows under the Gaussian model of the good ones.
+
+        The model is that of `get_covariance` (probabilistic PCA). Without noise rows off the
+        subspace are impossible; a variance of a unit of rounding is put there instead.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+            Rows to score, all of them: outliers among them count.
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
+        source, magnitudes = self._check(X)
+        score, orthogonal = self._distances(source, magnitudes)
+        d, k = self._basis.shape
+        variances = np.square(self._deviations)
+        floor = float(np.finfo(np.float64).eps) * float(np.max(variances, initial=0.0))
+        noise = max(self.noise_variance_, floor, float(np.finfo(np.float64).tiny))
+        log_det = float(np.sum(np.log(np.maximum(variances, noise)))) + (d - k) * np.log(noise)
+        if self._feature_scale is not None:
+            log_det += 2 * float(np.sum(np.log(self._feature_scale)))
+        far = np.square(score) + (np.square(orthogonal) / noise if d > k else 0.0)
+        return float(-0.5 * (d * np.log(2 * np.pi) + log_det + np.mean(far)))
+
+    def to_sklearn(self) -> Any:
+        """Return the fit as an ordinary fitted scikit-learn transformer.
+
+        Returns
+        -------
+        sklearn.decomposition.PCA or sklearn.pipeline.Pipeline
+            A PCA that gives the same coordinates and covariance; with `scale`, a StandardScaler
+            before it. It knows nothing of torpca: it can be pickled, stored with skops or
+            exported to ONNX and used where torpca is not installed.
+        """
+        from sklearn.decomposition import PCA  # noqa: PLC0415 (its import is slow)
+        from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+        from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
+        check_is_fitted(self)
+        k = self._basis.shape[1]
+        pca = PCA(n_components=k, whiten=self.whiten)
+        for name in ("components", "explained_variance", "explained_variance_ratio"):
+            setattr(pca, f"{name}_", np.array(to_numpy(getattr(self, f"{name}_"))))
+        pca.singular_values_ = np.array(to_numpy(self.singular_values_))
+        pca.noise_variance_ = self.noise_variance_
+        pca.n_components_, pca.n_samples_ = k, self.n_samples_
+        pca.n_features_in_ = self.n_features_in_
+        pca.mean_ = np.array(to_numpy(self.mean_))
+        if self._feature_scale is not None:
+            scaler = StandardScaler()
+            scaler.mean_, scaler.scale_ = pca.mean_, self._feature_scale.astype(pca.mean_.dtype)
+            scaler.var_, scaler.n_samples_seen_ = np.square(scaler.scale_), self.n_samples_
+            scaler.n_features_in_ = self.n_features_in_
+            pca.mean_ = np.zeros_like(pca.mean_)
+        first = pca if self._feature_scale is None else scaler
+        if hasattr(self, "feature_names_in_"):
+            first.feature_names_in_ = self.feature_names_in_
+        return pca if self._feature_scale is None else make_pipeline(scaler, pca)
+
+    # ---- what these stand on -------------------------------------------------------------------
+
+    def _standardized(self, source: RowSource) -> RowSource:
+        """View of rows as the basis sees them."""
+        rows = source.centered(self._mean) if self.center else source
+        return rows if self._feature_scale is None else Columns(rows, 1.0 / self._feature_scale)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._basis.shape[1])

@@ -1,0 +1,239 @@
+"""The outlier-detector side of an estimator: distances, limits, labels and what made them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from torpca._core.frame import frame_of_size
+from torpca._sources import RowSource
+from torpca._sources.base import Array, Floats, Rows, place, to_numpy
+
+# What a row is, by whether it is beyond its score limit and its orthogonal limit.
+TYPES = np.array([["regular", "orthogonal"], ["good leverage", "bad leverage"]])
+
+
+class Distances(NamedTuple):
+    """Distances of rows, (n_samples,) each."""
+
+    score: Any
+    """Inside the subspace, from the centre of the good rows, in standard deviations."""
+    orthogonal: Any
+    """From the subspace, in the unit of the data."""
+
+
+class Contributions(NamedTuple):
+    """Parts of each row's squared distances, by feature, (n_samples, n_features) each."""
+
+    score: Any
+    """Non-negative; the rows sum to the squared score distances."""
+    orthogonal: Any
+    """Non-negative; the rows sum to the squared orthogonal distances."""
+
+
+class Labels:
+    """What an outlier detector offers, from a fitted subspace and limits on two distances."""
+
+    cutoffs_: dict[str, float]
+    offset_: float
+    contamination: float | str
+    _mean: Floats
+    _feature_scale: Floats | None
+    _basis: Floats
+    _deviations: Floats
+    center: bool
+    _check: Callable[[Any], tuple[RowSource, Floats]]
+    _standardized: Callable[[RowSource], RowSource]
+
+    def distances(self, X: Any) -> Distances:
+        """Score distance and orthogonal distance of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+            Rows to measure, with the centre, directions and scales of the fit.
+
+        Returns
+        -------
+        Distances
+            Named tuple of two arrays of shape (n_samples,): `score` and `orthogonal`.
+        """
+        source, magnitudes = self._check(X)
+        return Distances(*map(source.export, self._distances(source, magnitudes)))
+
+    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+        """Minus the larger of each row's distances, in units of its limit.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The lower, the farther out; below -1 beyond a limit.
+        """
+        return self._scores(*self._distances(*self._check(X)))
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """`score_samples` less `offset_`: negative for outliers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> npt.NDArray[np.int_]:
+        """Label rows: +1 for good ones, -1 for outliers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+            Rows to label, by the limits of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def outlier_types(self, X: Any) -> npt.NDArray[np.str_]:
+        """Say what kind of row each is, by its two distances.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+            Rows to look at, by the limits of the fit.
+
+        Returns
+        -------
+        ndarray of str of shape (n_samples,)
+            "regular": within both limits; "good leverage": far out, but in the subspace;
+            "orthogonal": off the subspace, though not far out; "bad leverage": far out and off.
+            All but regular rows are labelled -1 by `predict`.
+        """
+        return self._types(*self._distances(*self._check(X)))
+
+    def set_contamination(self, contamination: float | str) -> Any:
+        """Cut the labels again for another share of outliers, without fitting again.
+
+        Parameters
+        ----------
+        contamination : float in (0, 0.5] or "auto"
+            Share of the training rows to label as outliers; "auto": those beyond a limit.
+
+        Returns
+        -------
+        self
+            With `contamination`, `offset_` and `outlier_type_` changed, and nothing else.
+        """
+        check_is_fitted(self)
+        if contamination != "auto" and not (
+            isinstance(contamination, float | np.floating) and 0 < contamination <= 0.5
+        ):
+            raise ValueError(
+                f"contamination={contamination!r} must be 'auto' or a float in (0, 0.5], the share "
+                "of the rows to label as outliers. Try 'auto' for those beyond a limit."
+            )
+        self.contamination = contamination
+        score, orthogonal = map(to_numpy, (self.score_distances_, self.orthogonal_distances_))
+        self._cut(score.astype(np.float64), orthogonal.astype(np.float64))
+        return self
+
+    def contributions(self, X: Any) -> Contributions:
+        """Which features make a row's distances.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+            Rows to explain.
+
+        Returns
+        -------
+        Contributions
+            Named tuple of two arrays of shape (n_samples, n_features), `score` and `orthogonal`.
+            Entries are non-negative, and those of a row sum to its squared distance. For the
+            orthogonal distance they are the squared residuals; for the score distance the squared
+            entries of V diag(1/sd) V'(x - mean) (complete decomposition, Alcala and Qin 2009).
+        """
+        source, _ = self._check(X)
+        V, sd = self._basis, np.where(self._deviations > 0, self._deviations, np.inf)
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            basis = place(xp, V, block)
+            Y = block @ basis
+            whitened = (Y / place(xp, sd, block)) @ basis.T
+            return (whitened**2, (block - Y @ basis.T) ** 2), ()
+
+        return Contributions(*map(source.export, self._standardized(source).sweep(kernel)[0]))
+
+    # ---- how ----------------------------------------------------------------------------------
+
+    def _distances(self, source: RowSource, magnitudes: Floats) -> tuple[Floats, Floats]:
+        """Score and orthogonal distance of every row of `source`."""
+        scale = self._deviations
+        size = float(max(np.max(scale, initial=0.0), np.max(np.abs(self._mean))))
+        if self._feature_scale is not None:
+            rows = self._standardized(source)
+            return rows.scores(self._basis, np.where(scale > 0, scale, 1.0))
+        frame = frame_of_size(source, magnitudes, size)
+        rows = frame.about(self._mean if self.center else None)
+        safe = np.where(scale > 0, scale, 1.0)
+        return frame.restore(*rows.scores(self._basis, safe / frame.unit))
+
+    def _relative(self, score: Floats, orthogonal: Floats) -> tuple[Floats, Floats]:
+        """Distances in units of their limits; those beyond a limit of zero are infinite."""
+        with np.errstate(over="ignore"):
+            return tuple(  # type: ignore[return-value]
+                distance / limit if limit > 0 else np.where(distance > 0, np.inf, 0.0)
+                for distance, limit in (
+                    (score, self.cutoffs_["score"]),
+                    (orthogonal, self.cutoffs_["orthogonal"]),
+                )
+            )
+
+    def _scores(self, score: Floats, orthogonal: Floats) -> Floats:
+        out = np.maximum(*self._relative(score, orthogonal))
+        # Not infinite: differences and percentiles of scores stay numbers.
+        return -np.minimum(out, np.finfo(np.float64).max)
+
+    def _types(self, score: Floats, orthogonal: Floats) -> npt.NDArray[np.str_]:
+        beyond = [-r < self.offset_ for r in self._relative(score, orthogonal)]
+        types: npt.NDArray[np.str_] = TYPES[beyond[0].astype(int), beyond[1].astype(int)]
+        return types
+
+    def _cut(self, score: Floats, orthogonal: Floats) -> None:
+        """Set the offset for the wanted contamination, and the types of the training rows."""
+        self.offset_ = -1.0
+        if self.contamination != "auto":
+            training = self._scores(score, orthogonal)
+            self.offset_ = _quantile(training, self._counts, float(self.contamination))
+        self.outlier_type_ = self._types(score, orthogonal)
+
+    _counts: Floats | None = None  # how often each training row counts; None: once
+
+
+def _quantile(values: Floats, counts: Floats | None, share: float) -> float:
+    """`np.quantile` of values, each repeated as often as its count says."""
+    if counts is None:
+        return float(np.quantile(values, share))
+    order = np.argsort(values, kind="stable")
+    order = order[counts[order] > 0]
+    last = np.cumsum(counts[order])
+    at = share * (last[-1] - 1)
+    low, high = (
+        values[order[min(int(np.searchsorted(last, i, side="right")), len(order) - 1)]]
+        for i in (np.floor(at), np.floor(at) + 1)
+    )
+    return float(low + (at - np.floor(at)) * (high - low))

@@ -1,0 +1,348 @@
+"""The estimator people use."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from torpca._estimators.base import RobustSubspaceEstimator
+from torpca._robust.fit import RobustFit, robust_fit
+from torpca._robust.scale import feature_scales
+from torpca._sources import Columns, RowSource
+from torpca._sources.base import Floats, Mask, to_numpy
+
+# With fewer rows in agreement than this, those that disagree could as well be the good ones.
+AGREEMENT = 0.525
+
+
+class OutlierRobustPCA(RobustSubspaceEstimator):
+    """Principal component analysis of the good rows, which it finds by itself.
+
+    It returns what `sklearn.decomposition.PCA` would have returned had someone removed the bad
+    rows first, and names them. Nothing has to be known about them: not how many they are, nor
+    how far out. More than half of the rows must be good, and lie near a subspace.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1) or "auto", default="auto"
+        Number of components, or the share of the good rows' variance they must explain. "auto"
+        looks for a gap in the variances and otherwise explains 90 %; see `rank_`.
+    trim : float in [0, 0.5) or "auto", default="auto"
+        Share of the rows the fit leaves out, those farthest from the subspace; 0 is ordinary PCA.
+        "auto" leaves out those that are farther than the others' spread allows. It plays no part
+        in the labels.
+    contamination : float in (0, 0.5] or "auto", default="auto"
+        Share of the rows to label as outliers; "auto": those beyond a limit that one in a hundred
+        Gaussian good rows exceeds. It plays no part in the fit.
+    center : bool, default=True
+        Whether to subtract the mean of the good rows.
+    scale : bool, default=False
+        Whether to divide each feature by a robust standard deviation first.
+    whiten : bool, default=False
+        Whether `transform` divides by the standard deviations of the good rows.
+    sample_size : int or "auto", default="auto"
+        Rows on which the fit is started: 2000, or 600 if they have more than 500 features, but
+        ten for each component asked for.
+    tol : float, default=1e-9
+        The iterations end when the subspace turns by less, as the sine of an angle.
+    max_iter : int, default=50
+        Iterations allowed. Five are usual.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=0
+        Draws the sample and the directions in it. The fit does not depend on it unless the
+        good rows are hard to tell from the bad.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features_in_)
+        Principal directions of the good rows, the entry of largest size positive.
+    mean_ : array of shape (n_features_in_,)
+        Centre of the good rows; zero without centring.
+    explained_variance_, explained_variance_ratio_, singular_values_ : array of (n_components_,)
+        Of the good rows, as in `sklearn.decomposition.PCA`.
+    noise_variance_ : float
+        Variance of the good rows outside the subspace, per remaining dimension.
+    scale_ : array of shape (n_features_in_,) or None
+        What each feature was divided by.
+    n_components_, n_samples_, n_features_in_ : int
+        Numbers of components found, of rows and of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had any.
+    support_ : array of bool of shape (n_samples,)
+        Rows that had a part in the subspace.
+    weights_ : array of shape (n_samples,)
+        How large a part, between 0 and 1. Rows near the cut-off have less than a whole one.
+    score_distances_, orthogonal_distances_ : array of shape (n_samples,)
+        Distances of the training rows inside the subspace, in standard deviations, and from it.
+    cutoffs_ : dict
+        Limits on the two distances, "score" and "orthogonal".
+    outlier_type_ : ndarray of str of shape (n_samples,)
+        "regular", "good leverage", "orthogonal" or "bad leverage"; see `outlier_types`.
+    offset_ : float
+        `decision_function` is `score_samples` less this.
+    rank_ : RankChoice
+        How many components and why: `rule`, `variances` of the good rows as shares, the `gap`
+        after the last component and the share `explained`.
+    start_ : Start
+        Where the fit was started: `name` of the candidate, `n_sample` rows looked at.
+    history_ : tuple of Iteration
+        One record per iteration.
+    n_iter_ : int
+        Iterations.
+    converged_ : bool
+        Whether the subspace settled.
+
+    See Also
+    --------
+    TORP, NoisyTORP, GaussianTORP : the algorithms of the paper, with its guarantees.
+
+    Notes
+    -----
+    The iterations are those of Algorithm 1 of Cherapanamjeri, Jain, Netrapalli: Thresholding
+    based Efficient Outlier Robust PCA (arXiv:1702.05571), with a start on a sample and cut-offs
+    estimated from the rows in place of known fractions; see the user guide for how, and for when
+    it fails.
+
+    Examples
+    --------
+    >>> from torpca import OutlierRobustPCA
+    >>> from torpca.datasets import make_outlier_subspace
+    >>> from torpca.metrics import subspace_error
+    >>> X, V, bad, mu = make_outlier_subspace(
+    ...     500, 20, 3, 0.4, outliers="isotropic", noise=0.01, mean=10.0, random_state=0
+    ... )
+    >>> model = OutlierRobustPCA().fit(X)
+    >>> model.n_components_
+    3
+    >>> subspace_error(model.components_.T, V) < 0.02
+    True
+    >>> bool((model.predict(X[bad]) == -1).all())
+    True
+    """
+
+    _parameter_constraints = {
+        **RobustSubspaceEstimator._parameter_constraints,
+        "n_components": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+            StrOptions({"auto"}),
+        ],
+        "trim": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="left")],
+        "scale": ["boolean"],
+        "sample_size": [StrOptions({"auto"}), Interval(Integral, 4, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        n_components: int | float | str = "auto",
+        *,
+        trim: float | str = "auto",
+        contamination: float | str = "auto",
+        center: bool = True,
+        scale: bool = False,
+        whiten: bool = False,
+        sample_size: int | str = "auto",
+        tol: float = 1e-9,
+        max_iter: int = 50,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.trim = trim
+        self.contamination = contamination
+        self.center = center
+        self.scale = scale
+        self.whiten = whiten
+        self.sample_size = sample_size
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, leave_out: Any = None
+    ) -> OutlierRobustPCA:
+        """Find the principal components of the good rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+            One sample per row. It is passed over, never copied or changed.
+        y : ignored
+            Present for the sake of pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: a row of weight 2 is that row twice, one of weight 0 has no
+            part in the fit.
+        leave_out : array-like, optional
+            Rows that have no part in the fit: a boolean mask, row numbers, or labels of the index
+            if X is a pandas DataFrame. They get distances and labels like the others.
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X)
+        weights = _row_weights(X, source.shape, sample_weight, leave_out)
+        self._check_rank(int(np.count_nonzero(weights)), source.shape[1])
+        rng = _generator(self.random_state)
+        self._feature_scale = feature_scales(source, weights, rng) if self.scale else None
+        self._counts = None if np.all(weights == 1.0) else weights
+        rows = source
+        if self._feature_scale is not None:
+            rows = Columns(source, 1.0 / self._feature_scale)
+        fit = robust_fit(
+            rows,
+            self.n_components,
+            trim=self.trim,
+            center=self.center,
+            n_sample=None if isinstance(self.sample_size, str) else int(self.sample_size),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            sample_weight=weights,
+            rng=rng,
+        )
+        self._keep_fit(source, fit)
+        self._warn(fit, weights)
+        return self
+
+    def _keep_fit(self, source: RowSource, fit: RobustFit) -> None:
+        mean = fit.mean
+        if mean is not None and self._feature_scale is not None:
+            mean = mean * self._feature_scale
+        self._store(
+            source,
+            mean=mean,
+            basis=fit.V,
+            deviations=fit.scales,
+            left_over=fit.left_over,
+            n_kept=fit.n_good,
+            support=source.export(fit.weights > 0),
+        )
+        self.scale_ = None if self._feature_scale is None else source.export(self._feature_scale)
+        self._store_distances(source, fit.score_distances, fit.orthogonal_distances, fit.limits)
+        self.weights_ = source.export(fit.weights)
+        self.rank_, self.start_ = fit.rank, fit.start
+        self.history_, self.n_iter_, self.converged_ = fit.history, len(fit.history), fit.converged
+
+    def _warn(self, fit: RobustFit, weights: Floats) -> None:
+        """Say what a careful user would want to know about the fit."""
+        doubts = []
+        agree = float(np.sum(fit.weights * weights) / np.sum(weights))
+        if isinstance(self.trim, str) and agree < AGREEMENT:
+            doubts.append(
+                f"only {agree:.0%} of the rows agree on a subspace of {fit.V.shape[1]} dimensions, "
+                "so the others could as well be the good ones. Look at the outlier map, and try "
+                "another n_components"
+            )
+        if fit.rank.rule == "edge":
+            doubts.append(
+                f"n_components='auto' found no gap in the variances and stopped at the most it "
+                f"considers, {fit.rank.rank}, which explain {fit.rank.explained:.0%}. Give "
+                "n_components"
+            )
+        if not fit.converged:
+            doubts.append(
+                f"the subspace still moved by {fit.history[-1].subspace_change:.1e} in iteration "
+                f"{len(fit.history)}. Try a larger max_iter, or another n_components"
+            )
+        for doubt in doubts:
+            warnings.warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning, stacklevel=3)
+
+    def _check_rank(self, n: int, d: int) -> None:
+        if n < 2:
+            raise ValueError(
+                f"n_samples = {n} row{'s' * (n != 1)} with a part in the fit, but a subspace needs "
+                "at least 2. Give more rows, or leave out fewer."
+            )
+        k = self.n_components
+        if isinstance(k, Integral) and int(k) > min(n, d):
+            raise ValueError(
+                f"n_components={k} must be between 1 and min(n_samples, n_features) = {min(n, d)} "
+                f"for X of {n} rows with a part in the fit and {d} features. Ask for fewer, or "
+                "for n_components='auto'."
+            )
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    """Return a generator from whatever scikit-learn takes for one."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31, size=4))
+    return np.random.default_rng(random_state)
+
+
+def _row_weights(X: Any, shape: tuple[int, int], sample_weight: Any, leave_out: Any) -> Floats:
+    """Weight of each row, (n_rows,), zero for those left out."""
+    n = shape[0]
+    weights = np.ones(n)
+    if sample_weight is not None:
+        weights = _as_column(sample_weight).astype(np.float64)
+        if weights.ndim == 0:
+            weights = np.full(n, float(weights))
+        if weights.shape != (n,):
+            raise ValueError(
+                f"sample_weight.shape == {weights.shape}, expected {(n,)}: one weight for each row "
+                "of X."
+            )
+        if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+            raise ValueError(
+                "sample_weight must be finite and not negative: it says how often each row counts. "
+                "Give 0 to leave a row out."
+            )
+        if not np.any(weights):
+            raise ValueError(
+                "sample_weight is zero for every row, so that no row has a part in the fit. Give "
+                "some rows a positive weight."
+            )
+        if np.sum(weights) <= 1:
+            raise ValueError(
+                f"sample_weight sums to {np.sum(weights):g}, but it counts rows: a row of weight 2 "
+                "is that row twice. Multiply the weights so that they sum to the number of rows."
+            )
+    if leave_out is not None:
+        weights[_named_rows(X, n, leave_out)] = 0.0
+    return weights
+
+
+def _as_column(values: Any) -> npt.NDArray[Any]:
+    """Return `values`, of any kind, as a NumPy array of its own."""
+    # A pandas Series has a `get`, as CuPy arrays do, and is no array of another library.
+    return np.array(values if hasattr(values, "iloc") else to_numpy(values))
+
+
+def _named_rows(X: Any, n: int, names: Any) -> Mask:
+    """Mask of the rows that `names` names: a mask, row numbers, or labels of X's index."""
+    wanted = _as_column(names)
+    if wanted.dtype == bool:
+        if wanted.shape != (n,):
+            raise ValueError(
+                f"leave_out has shape {wanted.shape} as a mask, but X has {n} rows. Give one "
+                "truth value for each row, or the numbers of the rows."
+            )
+        return wanted
+    wanted = np.atleast_1d(wanted)
+    mask = np.zeros(n, dtype=bool)
+    if hasattr(X, "index") and hasattr(X, "iloc"):  # pandas
+        mask = np.asarray(X.index.isin(wanted))
+        unknown: npt.NDArray[Any] = wanted[~np.isin(wanted, np.asarray(X.index))]
+        allowed = "labels of the index of X"
+    elif wanted.size == 0:
+        return mask
+    elif wanted.dtype.kind in "iu":
+        unknown = wanted[(wanted < -n) | (wanted >= n)]
+        mask[wanted[(wanted >= -n) & (wanted < n)]] = True
+        allowed = f"row numbers below {n}"
+    else:
+        unknown, allowed = wanted, "row numbers or a mask (X has no index to look names up in)"
+    if len(unknown):
+        raise ValueError(
+            f"leave_out names {len(unknown)} rows that are not there, first {unknown[0]!r}. "
+            f"Allowed are {allowed}."
+        )
+    return mask
