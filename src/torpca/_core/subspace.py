@@ -24,6 +24,8 @@ RESIDUAL_ULPS = 32.0
 # The same for the part of a row that taking the mean off adds: one rounding each.
 MEAN_ULPS = 2.0
 EPS64 = float(np.finfo(np.float64).eps)
+# Below this share of the trace a Gram matrix, less most of it, knows nothing of a direction.
+BLURRED = 1e-12
 # Largest side of a Gram matrix that is formed and decomposed.
 MAX_GRAM = 1500
 
@@ -125,6 +127,32 @@ class SubspaceFinder:
         _, G = self._moments_in(frame).of(keep)
         values: Floats = np.maximum(eigh(G, eigvals_only=True, check_finite=False)[::-1], 0.0)
         return values
+
+    def beyond(self, fit: Fit, keep: Keep, q: int) -> Floats:
+        """Directions (d, q) in which the rows of `keep` leave the subspace most, to a few digits.
+
+        Fewer where rounding begins, none where no Gram matrix is at hand.
+        """
+        nothing = np.zeros((self.source.shape[1], 0))
+        if self.solve is krylov_subspace:
+            return nothing
+        mean, G = self._moments_in(fit.frame).of(keep)
+        rows, mask = weighted(fit.frame.about(mean), keep)
+        size = float(np.trace(G))
+        if self.solve is _solve_gram:
+            GV = G @ fit.V
+            G = G - fit.V @ GV.T - GV @ fit.V.T + fit.V @ (fit.V.T @ GV) @ fit.V.T
+        else:
+            Y = rows.matmul(fit.V)[mask]
+            G = G - Y @ Y.T
+        W, s = _top_of_gram((G + G.T) / 2, q)
+        W, s = W[:, s**2 > BLURRED * size], s[s**2 > BLURRED * size]
+        if len(s) == 0:
+            return nothing
+        if self.solve is _solve_dual:
+            W = _from_left(rows, mask, W, s)
+        beside: Floats = np.linalg.qr(W - fit.V @ (fit.V.T @ W))[0]
+        return beside
 
     def _moments_in(self, frame: Frame) -> KeptMoments | KeptRowGram:
         if self._moments is None or self._moments.frame.unit != frame.unit:

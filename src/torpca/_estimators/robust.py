@@ -49,9 +49,9 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
     sample_size : int or "auto", default="auto"
         Rows on which the fit is started: 2000, or 600 if they have more than 500 features, but
         ten for each component asked for.
-    tol : float, default=1e-9
+    tol : float, default=1e-8
         The iterations end when the subspace turns by less, as the sine of an angle.
-    max_iter : int, default=50
+    max_iter : int, default=100
         Iterations allowed. Five are usual.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=0
         Draws the sample and the directions in it. The fit does not depend on it unless the
@@ -150,8 +150,8 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         scale: bool = False,
         whiten: bool = False,
         sample_size: int | str = "auto",
-        tol: float = 1e-9,
-        max_iter: int = 50,
+        tol: float = 1e-8,
+        max_iter: int = 100,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
@@ -234,7 +234,8 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
     def _warn(self, fit: RobustFit, weights: Floats) -> None:
         """Say what a careful user would want to know about the fit."""
         doubts = []
-        agree = float(np.sum(fit.weights * weights) / np.sum(weights))
+        near = fit.orthogonal_distances <= self.cutoffs_["orthogonal"]
+        agree = float(np.sum(weights[near]) / np.sum(weights))
         if isinstance(self.trim, str) and agree < AGREEMENT:
             doubts.append(
                 f"only {agree:.0%} of the rows agree on a subspace of {fit.V.shape[1]} dimensions, "

@@ -11,6 +11,7 @@ from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, fix_signs, norm
 from torpca._robust.limits import orthogonal_limit, score_limit
 from torpca._robust.lines import Spread, taper
+from torpca._robust.loyalty import WATCHED, loyalty
 from torpca._robust.scatter import mahalanobis, robust_scatter
 from torpca._robust.start import Start, find_start
 from torpca._select.rank import RankChoice, choose_rank
@@ -85,6 +86,9 @@ def robust_fit(
             R, studentised = residuals(fit, keep)
             # A given share is taken by the residuals themselves, as in the paper.
             now = threshold(studentised if isinstance(trim, str) else R)
+            if isinstance(trim, str):
+                W = finder.beyond(fit, now * sample_weight, WATCHED)
+                now = now * threshold.not_conspiring(fit.rows().matmul(W), now)
             dropped = {"residual": int(np.count_nonzero(now == 0))}
             return Step(fit, now, dropped, norm(R[now > 0]))
 
@@ -98,7 +102,7 @@ def robust_fit(
             break
 
     fit = finder.find(keep * sample_weight, rank, polish=True)
-    return describe(fit, keep, sample_weight, trim, start, choice, run.converged, history)
+    return describe(fit, keep, threshold, rng, start, choice, run.converged, history)
 
 
 # ---- the cut-off -------------------------------------------------------------------------------
@@ -141,6 +145,11 @@ class Threshold:
             w = self._nearest(R)
         return np.where(self.there, w, 0.0)
 
+    def not_conspiring(self, P: Floats, keep: Floats) -> Floats:
+        """Weights of rows from their projections P (n, q) on directions beyond the subspace."""
+        rows = self.probe
+        return loyalty(P, P[rows], self.sample_weight[rows] * keep[rows])
+
     def _nearest(self, R: Floats) -> Floats:
         """Whole weight for the nearest rows that make up 1 - trim, the last of them in part."""
         order = np.argsort(np.where(self.there, R, np.inf), kind="stable")
@@ -158,14 +167,15 @@ class Threshold:
 def describe(
     fit: Fit,
     keep: Floats,
-    sample_weight: Floats,
-    trim: float | str,
+    threshold: Threshold,
+    rng: np.random.Generator,
     start: Start,
     choice: RankChoice,
     converged: bool,
     history: tuple[Iteration, ...],
 ) -> RobustFit:
     """Distances, scatter and limits of all rows, given the subspace."""
+    sample_weight = threshold.sample_weight
     weights = keep * sample_weight
     center = fit.mean is not None
     R, studentised = residuals(fit, keep)
@@ -174,12 +184,13 @@ def describe(
     Y = fit.rows().matmul(fit.V) * (fit.frame.unit / unit)
     if fit.frame.factors is not None:  # rows that were shortened, or are in another unit
         Y /= (fit.frame.factors * fit.frame.unit)[:, None]
-    core = np.where(start.core, weights, 0.0)
-    scatter = robust_scatter(Y, weights, core, center)
+    scatter = robust_scatter(Y, weights, center, rng)
     score = mahalanobis(Y, scatter.center, scatter.covariance)
     limits = {
         "score": score_limit(score, np.where(scatter.weights > 0, sample_weight, 0.0), k),
-        "orthogonal": orthogonal_limit(studentised if isinstance(trim, str) else R, weights),
+        "orthogonal": orthogonal_limit(
+            studentised if isinstance(threshold.trim, str) else R, weights
+        ),
     }
     theta, Q = np.linalg.eigh(scatter.covariance)
     theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 from torpca._sources.base import Floats
 
@@ -17,10 +17,18 @@ SLACK = 1.0 + 1e-9
 
 
 def score_limit(distances: Floats, weights: Floats, k: int, level: float = LEVEL / 2) -> float:
-    """Limit on score distances: their squares are chi-squared with k degrees of freedom."""
+    """Limit on score distances, from those of the good rows with their weights.
+
+    Squares are chi-squared with k degrees of freedom, or, as the covariance comes from rows that
+    are not endless in number, a multiple of F: the law of a new row (Hotelling).
+    """
+    n = float(np.sum(weights))
     if k == 0:
         return 0.0
-    return min(float(np.sqrt(chi2.ppf(1 - level, k))), exceeded_by(distances, weights, level))
+    squared = float(chi2.ppf(1 - level, k))
+    if n > k + 1:
+        squared = k * (n**2 - 1) / (n * (n - k)) * float(f.ppf(1 - level, k, n - k))
+    return min(float(np.sqrt(squared)), exceeded_by(distances, weights, level))
 
 
 def orthogonal_limit(R: Floats, weights: Floats, level: float = LEVEL / 2) -> float:

@@ -145,7 +145,7 @@ class Spread:
         location, scale = float(line.location[0]), float(line.inner[0])
         if scale <= EQUAL * location:
             return cls(location, 0.0, unit)
-        return cls(*_reweighted(y, w, location, scale), unit)
+        return cls(*reweighted(y, w, location, scale), unit)
 
     def z(self, distances: Floats) -> Floats:
         """Distances in standard deviations from their location; infinite off an exact fit."""
@@ -161,7 +161,7 @@ def _roots(distances: Floats, unit: float) -> Floats:
     return roots
 
 
-def _reweighted(y: Floats, w: Floats, location: float, scale: float) -> tuple[float, float]:
+def reweighted(y: Floats, w: Floats, location: float, scale: float) -> tuple[float, float]:
     """Location and scale of the numbers within a few standard deviations, until they settle.
 
     The tightest half is a fine start and a poor answer: with 45 % of bad rows it is nearly all

@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import chi2
 
 from torpca._robust.lines import Spread, taper
+from torpca._robust.outlyingness import outlyingness, pair_directions
 from torpca._sources.base import Floats
 
 MAX_REWEIGHTINGS = 50
+# Rows by which distances are judged, and those among which the least outlying half is looked for.
+PROBE_ROWS, SAMPLE_ROWS = 20_000, 2000
+N_PAIRS = 300
+# Fewer rows for each dimension than this have no half to spare.
+ROWS_PER_DIMENSION = 10
 # Points at which the law of Gaussian rows is looked at.
 GRID = 4000
 
@@ -25,30 +32,51 @@ class Scatter:
     weights: Floats
 
 
-def robust_scatter(Y: Floats, weights: Floats, core: Floats, center: bool) -> Scatter:
-    """Scatter of the scores Y (n, k) of most rows, from the rows of `core` outwards.
+def robust_scatter(Y: Floats, weights: Floats, center: bool, rng: np.random.Generator) -> Scatter:
+    """Scatter of the scores Y (n, k) of most rows.
 
-    Rows far out inside the subspace tell where it is and not how far its rows spread. Each is
-    weighed by its own distance, until nothing changes; the covariance is corrected for what
-    the weights take from Gaussian rows.
+    Rows far out inside the subspace tell where it is and not how far its rows spread. From the
+    half that is least outlying each row is weighed by its own distance, until nothing changes;
+    the covariance is corrected for what the weights take from Gaussian rows.
     """
-    if Y.shape[1] == 0:
+    k = Y.shape[1]
+    if k == 0:
         return Scatter(np.zeros(0), np.zeros((0, 0)), weights)
-    now = _moments(Y, core if _spans(Y, core) else weights, center)
-    factor = _consistency(Y.shape[1])
-    w = weights
+    judges = np.flatnonzero(weights > 0)
+    if len(judges) > PROBE_ROWS:
+        judges = np.sort(rng.choice(judges, PROBE_ROWS, replace=False))
+    now = _first(Y, weights, judges[:: max(1, len(judges) // SAMPLE_ROWS)], center, rng)
+    factor, w = _consistency(k), weights
     for _ in range(MAX_REWEIGHTINGS):
         distances = mahalanobis(Y, *now)
-        u = weights * taper(Spread.of(distances, weights).z(distances))
-        if not _spans(Y, u):  # half of the rows are one point: nothing to measure others by
-            w, now = weights, _moments(Y, weights, center)
-            factor = 1.0
-            break
+        u = weights * taper(Spread.of(distances[judges], weights[judges]).z(distances))
+        if not _spans(Y, u):  # most rows are one point along an axis: no measure for the others
+            return Scatter(*_moments(Y, weights, center), weights)
         settled = np.max(np.abs(u - w)) <= 1e-9 * np.max(weights)
         w, now = u, _moments(Y, u, center)
         if settled:
             break
     return Scatter(now[0], factor * now[1], w)
+
+
+def _first(
+    Y: Floats,
+    weights: Floats,
+    rows: npt.NDArray[np.intp],
+    center: bool,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Centre and covariance of the least outlying half of the numbered rows, if they are enough.
+
+    Half of few rows spans its dimensions with no measure: then all of them have to do.
+    """
+    S, copies = np.unique(Y[rows], axis=0, return_inverse=True)
+    w = np.bincount(copies.reshape(-1), weights[rows], minlength=len(S))
+    if len(S) >= ROWS_PER_DIMENSION * Y.shape[1]:
+        half = outlyingness(S @ pair_directions(S, w, N_PAIRS, rng), w).nearest_half(w)
+        if _spans(S, half):
+            return _moments(S, half, center)
+    return _moments(Y, weights, center)
 
 
 def mahalanobis(Y: Floats, center: Floats, covariance: Floats) -> Floats:

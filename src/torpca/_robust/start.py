@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 
 from torpca._robust.lines import FULL, Spread
+from torpca._robust.loyalty import WATCHED, loyalty
 from torpca._robust.outlyingness import (
     Outlyingness,
     axes_of_extreme_kurtosis,
@@ -44,8 +45,6 @@ class Start:
 
     keep: Mask
     """Rows of the sample that agree on a subspace, among all rows, (n_rows,)."""
-    core: Mask
-    """The less outlying half of the sample, among all rows, (n_rows,)."""
     choice: RankChoice
     name: str
     """Which candidate won: "pairs", "axes", "split" or "all"."""
@@ -77,7 +76,6 @@ class Candidate:
     """A half of the sample after refitting: the rows that agree, and their residuals."""
 
     name: str
-    core: Floats
     keep: Floats
     residuals: Floats
     spread: Spread
@@ -109,7 +107,6 @@ def find_start(
     n = source.shape[0]
     return Start(
         keep=sample.spread_out(best.keep, n),
-        core=sample.spread_out(best.core, n),
         choice=best.choice,
         name=best.name,
         n_sample=len(sample.rows),
@@ -265,13 +262,16 @@ def refit(name: str, sample: Sample, half: Floats, choice: RankChoice) -> Candid
     """Subspace of a given rank, refitted to the rows near it from `half` on."""
     keep = half
     for _ in range(MAX_REFITS):
-        residuals = residuals_of_fit(sample, keep, choice.rank)
+        residuals, rest = residuals_of_fit(sample, keep, choice.rank)
         spread = Spread.of(residuals, sample.weights)
         new = np.where(spread.z(residuals) < FULL, sample.weights, 0.0)
+        if spread.scale > 0:
+            P = rest @ leading_directions(rest, new, WATCHED)
+            new = np.where(loyalty(P, P, new) > 0.5, new, 0.0)
         if np.array_equal(new, keep) or np.sum(new) < 0.5 * np.sum(sample.weights):
             break
         keep = new
-    return Candidate(name, half, keep, residuals, spread, choice)
+    return Candidate(name, keep, residuals, spread, choice)
 
 
 def holds_more(new: Candidate, old: Candidate, weights: Floats) -> bool:
@@ -316,17 +316,32 @@ def principal_variances(sample: Sample, keep: Floats) -> Floats:
     return values
 
 
-def residuals_of_fit(sample: Sample, keep: Floats, rank: int) -> Floats:
-    """Distance of all rows to the top `rank` directions of the kept ones, rounding set to zero."""
+def residuals_of_fit(sample: Sample, keep: Floats, rank: int) -> tuple[Floats, Floats]:
+    """Distance (m,) of all rows to the top `rank` directions of the kept ones, and what is left.
+
+    Distances of rounding size are set to zero; what is left of the rows is (m, p).
+    """
     mean, C, G = _gram(sample, keep)
-    m = len(G)
-    k = min(rank, m)
-    theta, U = eigh(G, subset_by_index=[m - k, m - 1], check_finite=False)
-    V = U if C.shape[1] <= len(C) else C.T @ U
-    V = np.linalg.qr(V[:, theta > BLUR**2 * theta[-1]])[0]
+    V = _top(C, G, rank)
     Z = sample.Z - mean
     Y = Z @ V
-    R = np.linalg.norm(Z - Y @ V.T, axis=1)
+    rest = Z - Y @ V.T
+    R = np.linalg.norm(rest, axis=1)
     # A direction of the Gram matrix is good to BLUR of the longest, and rows have that much of it.
-    size = np.linalg.norm(Y, axis=1) + np.sqrt(max(theta[-1], 0.0))
-    return np.where(BLUR * size >= R, 0.0, R)
+    size = np.linalg.norm(Y, axis=1) + np.sqrt(max(np.trace(G), 0.0))
+    return np.where(BLUR * size >= R, 0.0, R), rest
+
+
+def leading_directions(rest: Floats, weights: Floats, count: int) -> Floats:
+    """Directions (p, count) in which the weighted rows of `rest` are largest."""
+    inside = weights > 0
+    C = rest[inside] * np.sqrt(weights[inside])[:, None]
+    return _top(C, C.T @ C if C.shape[1] <= len(C) else C @ C.T, count)
+
+
+def _top(C: Floats, G: Floats, count: int) -> Floats:
+    """Top right singular vectors of C as columns, from its smaller Gram matrix G."""
+    m = len(G)
+    theta, U = eigh(G, subset_by_index=[m - min(count, m), m - 1], check_finite=False)
+    V = U if C.shape[1] <= len(C) else C.T @ U
+    return np.linalg.qr(V[:, theta > BLUR**2 * theta[-1]])[0]

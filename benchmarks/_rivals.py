@@ -1,0 +1,91 @@
+"""Other methods, for the tables: each takes (X, rank, fraction) and returns a basis (d, rank)."""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.covariance import MinCovDet
+from sklearn.decomposition import PCA
+
+from torpca import OutlierRobustPCA, torp
+
+Array = NDArray[np.float64]
+Method = Callable[[Array, int, float], Array]
+
+
+def ours(X: Array, rank: int, fraction: float) -> Array:
+    return OutlierRobustPCA(rank).fit(X).components_.T
+
+
+def pca(X: Array, rank: int, fraction: float) -> Array:
+    return PCA(rank, svd_solver="full").fit(X).components_.T
+
+
+def spherical(X: Array, rank: int, fraction: float) -> Array:
+    """Locantore et al. 1999: PCA of the rows' directions from their spatial median."""
+    centre = np.median(X, axis=0)
+    for _ in range(100):
+        away = np.linalg.norm(X - centre, axis=1)
+        w = 1 / np.maximum(away, 1e-12 * np.max(away))
+        centre = (w @ X) / np.sum(w)
+    U = X - centre
+    U = U / np.maximum(np.linalg.norm(U, axis=1), 1e-300)[:, None]
+    return np.linalg.svd(U, full_matrices=False)[2][:rank].T
+
+
+def torp_told(X: Array, rank: int, fraction: float) -> Array:
+    """Algorithm 1 of the paper, told the fraction of bad rows."""
+    rho = max(fraction, 1 / len(X))
+    return torp(X, rank, rho=rho, center=True, max_iter=50).components.T
+
+
+def min_cov_det(X: Array, rank: int, fraction: float) -> Array:
+    covariance = MinCovDet(random_state=0).fit(X).covariance_
+    return np.linalg.eigh(covariance)[1][:, ::-1][:, :rank]
+
+
+ROBPCA = """
+suppressMessages(library(rrcov))
+for (file in commandArgs(TRUE)) {
+  con <- file(file, "rb")
+  size <- readBin(con, "integer", 3)
+  X <- matrix(readBin(con, "double", size[1] * size[2]), size[1], size[2], byrow = TRUE)
+  close(con)
+  set.seed(0)
+  V <- tryCatch(getLoadings(PcaHubert(X, k = size[3], kmax = size[3], alpha = 0.5, mcd = FALSE)),
+                error = function(e) matrix(0, size[2], size[3]))
+  writeBin(as.double(V), paste0(file, ".out"))
+}
+"""
+
+
+def robpca(X: Array, rank: int, fraction: float) -> Array | None:
+    """ROBPCA with alpha = 0.5: PcaHubert of R's rrcov; None where R is not installed."""
+    if shutil.which("Rscript") is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        file, script = Path(folder) / "X", Path(folder) / "robpca.R"
+        script.write_text(ROBPCA)
+        with file.open("wb") as out:
+            np.array([*X.shape, rank], dtype=np.int32).tofile(out)
+            np.ascontiguousarray(X).tofile(out)
+        subprocess.run(["Rscript", str(script), str(file)], check=True, capture_output=True)
+        V = np.fromfile(f"{file}.out")
+    d = X.shape[1]
+    if len(V) != d * rank:  # fewer directions than asked for
+        V = np.append(V, np.zeros(d * rank))[: d * rank]
+    return V.reshape(rank, d).T
+
+
+METHODS: dict[str, Method] = {
+    "ours": ours,
+    "PCA": pca,
+    "spherical": spherical,
+    "TORP, told": torp_told,
+    "MCD": min_cov_det,
+    "ROBPCA": robpca,
+}
