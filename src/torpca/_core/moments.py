@@ -23,7 +23,7 @@ def weighted(rows: RowSource, keep: Keep) -> tuple[RowSource, Mask]:
     mask = keep > 0
     if np.all(keep[mask] == 1.0):
         return rows, mask
-    return Weighted(rows, keep), mask
+    return Weighted(rows, keep.astype(np.float64, copy=False)), mask
 
 
 def weighted_total(rows: RowSource, keep: Keep) -> Floats:
@@ -121,7 +121,7 @@ class KeptRowGram:
     def _form(self, keep: Keep) -> None:
         source = self.frame.source
         self.formed_for = keep
-        self.origin = weighted_total(source, keep) / np.sum(keep) if self.center else None
+        self.origin = weighted_total(source, keep) / float(np.sum(keep)) if self.center else None
         rows = self.frame.about(self.origin)
         self.products = rows.row_gram(np.ones(rows.shape[0], dtype=bool))
 

@@ -80,7 +80,7 @@ class RobustSubspaceEstimator(
         freedom = max(1.0, n_kept - self.center)
         # Squares of very long or short rows are beyond every float; their ratios are not.
         total = norm(np.append(deviations, left_over)) or 1.0
-        rest = min(source.shape[0], n_kept, d) - k
+        rest = min(n_kept, d) - k
         with np.errstate(over="ignore"):
             self.singular_values_ = source.export(deviations * np.sqrt(freedom))
             self.explained_variance_ = source.export(np.square(deviations))
@@ -97,7 +97,9 @@ class RobustSubspaceEstimator(
         spread = limits["score"] * float(np.max(self._deviations, initial=0.0))
         rounding = 2 * RESIDUAL_ULPS * float(np.finfo(source.dtype).eps) * spread
         self.cutoffs_ = {**limits, "orthogonal": max(limits["orthogonal"], rounding)}
-        self._cut(score, orthogonal)
+        # In float64 whatever the data: labels cut again later must be the same.
+        self._training = score, orthogonal
+        self._cut()
 
     # ---- the scikit-learn protocol --------------------------------------------------------------
 

@@ -28,6 +28,11 @@ class Coordinates:
     noise_variance_: float
     center: bool
     whiten: bool
+    components_: Any
+    mean_: Any
+    singular_values_: Any
+    n_samples_: int
+    n_features_in_: int
     _check: Callable[[Any], tuple[RowSource, Floats]]
     _distances: Callable[[RowSource, Floats], tuple[Floats, Floats]]
 
@@ -97,11 +102,12 @@ class Coordinates:
         ndarray of shape (n_features_in_, n_features_in_)
         """
         check_is_fitted(self)
-        noise = self.noise_variance_
-        rest = 1.0 / noise if noise > 0 else 0.0
+        rest = self.noise_variance_
         variances = np.square(self._deviations)
-        inverse = np.where(variances > 0, 1.0 / np.where(variances > 0, variances, 1.0), 0.0)
-        P = (self._basis * (inverse - rest)) @ self._basis.T + rest * np.eye(len(self._basis))
+        if not rest > 0 or not np.all(variances > 0):
+            return np.linalg.pinv(self.get_covariance(), hermitian=True).astype(np.float64)
+        extra = 1.0 / variances - 1.0 / rest
+        P = (self._basis * extra) @ self._basis.T + np.eye(len(self._basis)) / rest
         return P if self._feature_scale is None else P / np.outer(*[self._feature_scale] * 2)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -138,9 +144,9 @@ class Coordinates:
         Returns
         -------
         sklearn.decomposition.PCA or sklearn.pipeline.Pipeline
-            A PCA that gives the same coordinates and covariance; with `scale`, a StandardScaler
-            before it. It knows nothing of torpca: it can be pickled, stored with skops or
-            exported to ONNX and used where torpca is not installed.
+            A PCA that gives the same coordinates; with `scale`, a StandardScaler before it. It
+            knows nothing of torpca: it can be pickled, stored with skops or exported to ONNX and
+            used where torpca is not installed.
         """
         from sklearn.decomposition import PCA  # noqa: PLC0415 (its import is slow)
         from sklearn.pipeline import make_pipeline  # noqa: PLC0415

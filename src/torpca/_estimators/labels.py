@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from torpca._core.frame import frame_of_size
 from torpca._sources import RowSource
-from torpca._sources.base import Array, Floats, Rows, place, to_numpy
+from torpca._sources.base import Array, Floats, Rows, place
 
 # What a row is, by whether it is beyond its score limit and its orthogonal limit.
 TYPES = np.array([["regular", "orthogonal"], ["good leverage", "bad leverage"]])
@@ -46,6 +46,7 @@ class Labels:
     _basis: Floats
     _deviations: Floats
     center: bool
+    _training: tuple[Floats, Floats]
     _check: Callable[[Any], tuple[RowSource, Floats]]
     _standardized: Callable[[RowSource], RowSource]
 
@@ -147,8 +148,7 @@ class Labels:
                 "of the rows to label as outliers. Try 'auto' for those beyond a limit."
             )
         self.contamination = contamination
-        score, orthogonal = map(to_numpy, (self.score_distances_, self.orthogonal_distances_))
-        self._cut(score.astype(np.float64), orthogonal.astype(np.float64))
+        self._cut()
         return self
 
     def contributions(self, X: Any) -> Contributions:
@@ -193,28 +193,30 @@ class Labels:
         return frame.restore(*rows.scores(self._basis, safe / frame.unit))
 
     def _relative(self, score: Floats, orthogonal: Floats) -> tuple[Floats, Floats]:
-        """Distances in units of their limits; those beyond a limit of zero are infinite."""
-        with np.errstate(over="ignore"):
-            return tuple(  # type: ignore[return-value]
-                distance / limit if limit > 0 else np.where(distance > 0, np.inf, 0.0)
-                for distance, limit in (
-                    (score, self.cutoffs_["score"]),
-                    (orthogonal, self.cutoffs_["orthogonal"]),
-                )
-            )
+        """Distances in units of their limits; those beyond a limit of zero are huge."""
+        # Not infinite: differences and percentiles of scores stay numbers.
+        most = np.finfo(np.float64).max
+
+        def ratio(distance: Floats, limit: float) -> Floats:
+            if limit == 0.0:
+                return np.where(distance > 0, most, 0.0)
+            with np.errstate(over="ignore"):
+                return np.minimum(distance / limit, most)
+
+        limits = self.cutoffs_
+        return ratio(score, limits["score"]), ratio(orthogonal, limits["orthogonal"])
 
     def _scores(self, score: Floats, orthogonal: Floats) -> Floats:
-        out = np.maximum(*self._relative(score, orthogonal))
-        # Not infinite: differences and percentiles of scores stay numbers.
-        return -np.minimum(out, np.finfo(np.float64).max)
+        return -np.maximum(*self._relative(score, orthogonal))
 
     def _types(self, score: Floats, orthogonal: Floats) -> npt.NDArray[np.str_]:
         beyond = [-r < self.offset_ for r in self._relative(score, orthogonal)]
         types: npt.NDArray[np.str_] = TYPES[beyond[0].astype(int), beyond[1].astype(int)]
         return types
 
-    def _cut(self, score: Floats, orthogonal: Floats) -> None:
+    def _cut(self) -> None:
         """Set the offset for the wanted contamination, and the types of the training rows."""
+        score, orthogonal = self._training
         self.offset_ = -1.0
         if self.contamination != "auto":
             training = self._scores(score, orthogonal)

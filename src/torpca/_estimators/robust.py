@@ -19,6 +19,8 @@ from torpca._sources.base import Floats, Mask, to_numpy
 
 # With fewer rows in agreement than this, those that disagree could as well be the good ones.
 AGREEMENT = 0.525
+# When this many agree better on another subspace, they may be the good ones.
+RIVALS = 0.45
 
 
 class OutlierRobustPCA(RobustSubspaceEstimator):
@@ -239,8 +241,15 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         if isinstance(self.trim, str) and agree < AGREEMENT:
             doubts.append(
                 f"only {agree:.0%} of the rows agree on a subspace of {fit.V.shape[1]} dimensions, "
-                "so the others could as well be the good ones. Look at the outlier map, and try "
-                "another n_components"
+                "so the others could as well be the good ones. Look at the two distances of all "
+                "rows, and try another n_components"
+            )
+        elif isinstance(self.trim, str) and fit.start.others > RIVALS:
+            doubts.append(
+                f"{fit.start.others:.0%} of the rows agree better on another subspace of "
+                f"{fit.V.shape[1]} dimensions than most rows do on this one, so there may be no "
+                "one subspace for more than half of them. Look at the two distances of all rows, "
+                "and try another n_components"
             )
         if fit.rank.rule == "edge":
             doubts.append(
@@ -254,7 +263,7 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
                 f"{len(fit.history)}. Try a larger max_iter, or another n_components"
             )
         for doubt in doubts:
-            warnings.warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning, stacklevel=4)
 
     def _check_rank(self, n: int, d: int) -> None:
         if n < 2:
@@ -283,7 +292,12 @@ def _row_weights(X: Any, shape: tuple[int, int], sample_weight: Any, leave_out: 
     n = shape[0]
     weights = np.ones(n)
     if sample_weight is not None:
-        weights = _as_column(sample_weight).astype(np.float64)
+        try:
+            weights = _as_column(sample_weight).astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"sample_weight must be numbers, one for each row; got {sample_weight!r}."
+            ) from error
         if weights.ndim == 0:
             weights = np.full(n, float(weights))
         if weights.shape != (n,):
@@ -319,7 +333,9 @@ def _as_column(values: Any) -> npt.NDArray[Any]:
 
 def _named_rows(X: Any, n: int, names: Any) -> Mask:
     """Mask of the rows that `names` names: a mask, row numbers, or labels of X's index."""
+    names = list(names) if isinstance(names, set | frozenset) else names
     wanted = _as_column(names)
+    mask = np.zeros(n, dtype=bool)
     if wanted.dtype == bool:
         if wanted.shape != (n,):
             raise ValueError(
@@ -327,21 +343,24 @@ def _named_rows(X: Any, n: int, names: Any) -> Mask:
                 "truth value for each row, or the numbers of the rows."
             )
         return wanted
-    wanted = np.atleast_1d(wanted)
-    mask = np.zeros(n, dtype=bool)
+    unknown: list[Any] = []
     if hasattr(X, "index") and hasattr(X, "iloc"):  # pandas
-        mask = np.asarray(X.index.isin(wanted))
-        unknown: npt.NDArray[Any] = wanted[~np.isin(wanted, np.asarray(X.index))]
         allowed = "labels of the index of X"
-    elif wanted.size == 0:
-        return mask
-    elif wanted.dtype.kind in "iu":
-        unknown = wanted[(wanted < -n) | (wanted >= n)]
-        mask[wanted[(wanted >= -n) & (wanted < n)]] = True
-        allowed = f"row numbers below {n}"
+        for label in [names] if wanted.ndim == 0 else names:
+            try:
+                mask[X.index.get_loc(label)] = True
+            except (KeyError, TypeError):
+                unknown.append(label)
+    elif wanted.size and wanted.dtype.kind not in "iu":
+        allowed = "row numbers or a mask (X has no index to look names up in)"
+        unknown = list(np.atleast_1d(wanted))
     else:
-        unknown, allowed = wanted, "row numbers or a mask (X has no index to look names up in)"
-    if len(unknown):
+        allowed = f"row numbers below {n}"
+        numbers = np.atleast_1d(wanted).astype(np.intp)
+        there = (numbers >= -n) & (numbers < n)
+        mask[numbers[there]] = True
+        unknown = list(numbers[~there])
+    if unknown:
         raise ValueError(
             f"leave_out names {len(unknown)} rows that are not there, first {unknown[0]!r}. "
             f"Allowed are {allowed}."

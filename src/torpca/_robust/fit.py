@@ -23,8 +23,6 @@ PROBE_ROWS = 20_000
 # A row that nearly spans a direction by itself has no residual to speak of; its studentised
 # residual is not allowed to divide by less.
 LEAST_FREE = 1e-3
-# How often the rank may be chosen again from all rows.
-MAX_CHOICES = 3
 
 
 @dataclass(frozen=True)
@@ -77,9 +75,12 @@ def robust_fit(
     )
     threshold = Threshold(source.shape[0], sample_weight, trim, rng)
     keep: Floats = start.keep.astype(np.float64)
-    choice, history = start.choice, ()
-    for _ in range(MAX_CHOICES):
+    choice = start.choice
+    history: tuple[Iteration, ...] = ()
+    seen: set[int] = set()
+    while True:
         rank = choice.rank
+        seen.add(rank)
 
         def step(keep: Floats, rank: int = rank) -> Step:
             fit = finder.find(keep * sample_weight, rank)
@@ -93,13 +94,16 @@ def robust_fit(
             return Step(fit, now, dropped, norm(R[now > 0]))
 
         run = iterate(step, keep, max_iter=max_iter, tol=tol, callback=None)
-        keep, history = run.keep, (*history, *run.history)
+        keep, history = run.keep.astype(np.float64), (*history, *run.history)
         spectrum = None if choice.rule == "exact" else finder.spectrum(keep * sample_weight)
         if spectrum is None:
             break
-        choice = choose_rank(n_components, spectrum)
-        if choice.rank == rank:
+        again = choose_rank(n_components, spectrum)
+        if again.rank == rank or (again.rank in seen and again.rank < rank):
+            # Of two ranks that each ask for the other, the larger explains enough.
+            choice = again if again.rank == rank else choice
             break
+        choice = again
 
     fit = finder.find(keep * sample_weight, rank, polish=True)
     return describe(fit, keep, threshold, rng, start, choice, run.converged, history)
@@ -138,12 +142,12 @@ class Threshold:
 
     def __call__(self, R: Floats) -> Floats:
         """Return the weight of each row, between 0 and 1."""
-        if isinstance(self.trim, str):
-            spread = Spread.of(R[self.probe], self.sample_weight[self.probe])
-            w = taper(spread.z(R))
-        else:
-            w = self._nearest(R)
+        w = taper(self.spread(R).z(R)) if isinstance(self.trim, str) else self._nearest(R)
         return np.where(self.there, w, 0.0)
+
+    def spread(self, R: Floats) -> Spread:
+        """Spread of most of the residuals R (n,)."""
+        return Spread.of(R[self.probe], self.sample_weight[self.probe])
 
     def not_conspiring(self, P: Floats, keep: Floats) -> Floats:
         """Weights of rows from their projections P (n, q) on directions beyond the subspace."""
@@ -179,6 +183,10 @@ def describe(
     weights = keep * sample_weight
     center = fit.mean is not None
     R, studentised = residuals(fit, keep)
+    if not isinstance(threshold.trim, str):
+        # How many rows the fit left out is no measure of how far good rows are.
+        studentised = R
+        weights = sample_weight * taper(threshold.spread(R).z(R))
     k = fit.V.shape[1]
     unit = float(fit.s[0]) / np.sqrt(max(np.sum(weights), 1.0)) if k else 1.0
     Y = fit.rows().matmul(fit.V) * (fit.frame.unit / unit)
@@ -188,9 +196,7 @@ def describe(
     score = mahalanobis(Y, scatter.center, scatter.covariance)
     limits = {
         "score": score_limit(score, np.where(scatter.weights > 0, sample_weight, 0.0), k),
-        "orthogonal": orthogonal_limit(
-            studentised if isinstance(threshold.trim, str) else R, weights
-        ),
+        "orthogonal": orthogonal_limit(studentised, weights),
     }
     theta, Q = np.linalg.eigh(scatter.covariance)
     theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.stats import chi2, norm
@@ -14,6 +15,7 @@ from torpca._sources.base import Floats
 CLIP = 200.0
 # Share of each side on which the spread of that side is read.
 SIDE_SHARE = 0.8
+SIDE_QUANTILE = float(norm.ppf((1 + SIDE_SHARE) / 2))
 # A spread below this share of the numbers' size is rounding: more than half of them are equal.
 EQUAL = 1e-10
 
@@ -37,6 +39,8 @@ class Lines:
 def describe_lines(P: Floats, weights: Floats) -> Lines:
     """Robust location and scale of each column of P (m, q), rows weighted by `weights` (m,)."""
     q = P.shape[1]
+    if q == 0:
+        return Lines(np.zeros(0), np.zeros(0), np.zeros(0))
     order = np.argsort(P, axis=0, kind="stable")
     S, W = np.take_along_axis(P, order, axis=0), weights[order]
     mass = np.vstack([np.zeros((1, q)), np.cumsum(W, axis=0)])
@@ -71,6 +75,7 @@ def describe_lines(P: Floats, weights: Floats) -> Lines:
     return Lines(location, inner, side)
 
 
+@lru_cache(maxsize=4096)
 def window_consistency(share: float) -> float:
     """Variance of Gaussian numbers over that of their central `share`."""
     if share >= 1.0:
@@ -88,7 +93,7 @@ def _tighter_side(values: Floats, mass: Floats, location: float) -> float:
     if mass[-1] > mass[split]:
         at = _reach(mass, mass[split] + SIDE_SHARE * (mass[-1] - mass[split]))
         spreads.append(values[at - 1] - location)
-    return float(min(spreads)) / float(norm.ppf((1 + SIDE_SHARE) / 2))
+    return float(min(spreads)) / SIDE_QUANTILE
 
 
 def _reach(mass: Floats, target: float) -> int:
@@ -172,6 +177,8 @@ def reweighted(y: Floats, w: Floats, location: float, scale: float) -> tuple[flo
     for _ in range(MAX_REWEIGHTINGS):
         u = w * taper(np.abs(y - location) / scale, INNER_FULL, INNER_NONE)
         total = np.sum(u)
+        if not total > 0:  # no number is near the location: there is nothing to settle
+            return tightest
         now = float(np.sum(u * y) / total)
         spread = float(np.sqrt(consistency * np.sum(u * np.square(y - now)) / total))
         # Shrinking onto a heap of equal numbers is no answer.
@@ -184,6 +191,7 @@ def reweighted(y: Floats, w: Floats, location: float, scale: float) -> tuple[flo
     return location, scale
 
 
+@lru_cache(maxsize=1)
 def _taper_consistency() -> float:
     """Variance of Gaussian numbers over their variance under the inner taper."""
     z = np.linspace(-8.0, 8.0, 4001)

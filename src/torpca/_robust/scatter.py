@@ -71,7 +71,7 @@ def _first(
     Half of few rows spans its dimensions with no measure: then all of them have to do.
     """
     S, copies = np.unique(Y[rows], axis=0, return_inverse=True)
-    w = np.bincount(copies.reshape(-1), weights[rows], minlength=len(S))
+    w: Floats = np.bincount(copies.reshape(-1), weights[rows], minlength=len(S)).astype(float)
     if len(S) >= ROWS_PER_DIMENSION * Y.shape[1]:
         half = outlyingness(S @ pair_directions(S, w, N_PAIRS, rng), w).nearest_half(w)
         if _spans(S, half):
@@ -84,7 +84,9 @@ def mahalanobis(Y: Floats, center: Floats, covariance: Floats) -> Floats:
     theta, Q = np.linalg.eigh(covariance)
     there = theta > 0
     Z = (Y - center) @ (Q[:, there] / np.sqrt(theta[there]))
-    return np.linalg.norm(Z, axis=1)
+    # Rows of any length: their squares must not overflow.
+    size = np.maximum(np.max(np.abs(Z), axis=1, initial=0.0), 1.0)
+    return size * np.linalg.norm(Z / size[:, None], axis=1)
 
 
 def _moments(Y: Floats, w: Floats, center: bool) -> tuple[Floats, Floats]:

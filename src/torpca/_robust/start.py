@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 
-from torpca._robust.lines import FULL, Spread
+from torpca._robust.lines import FULL, Spread, weighted_quantile
 from torpca._robust.loyalty import WATCHED, loyalty
 from torpca._robust.outlyingness import (
     Outlyingness,
@@ -35,6 +35,11 @@ MAX_CHOICES = 4
 BLUR = 1e-7
 # Another candidate must hold this many times as many rows to replace the first.
 MARGIN = 1.15
+# One that holds this many times as many without being a majority is worth a word.
+RIVAL = 2.0
+# Subsets of as many rows as span a subspace that are tried, and the most directions at which
+# some of them can be hoped to be all good.
+N_SUBSETS, MOST_BY_SUBSET = 200, 8
 # Rows longer than this many times the middle one are shortened: their squares must not overflow.
 FAR = 2.0**200
 
@@ -47,7 +52,10 @@ class Start:
     """Rows of the sample that agree on a subspace, among all rows, (n_rows,)."""
     choice: RankChoice
     name: str
-    """Which candidate won: "pairs", "axes", "split" or "all"."""
+    """Which candidate won: "pairs", "subsets", "axes", "split" or "all"."""
+    others: float
+    """Share of the rows that agree on another subspace at least as well, in which those that
+    agree on this one do not lie; zero if there is none."""
     n_sample: int
     """Rows looked at."""
 
@@ -99,16 +107,20 @@ def find_start(
     """Sample rows, keep the half that is least outlying, refit, and choose between candidates."""
     sample = draw_sample(source, n_components, center, weights, n_sample, rng)
     best: Candidate | None = None
-    for name, half in halves(sample, rng):
+    candidates = []
+    for name, half in halves(sample, n_components, rng):
         now = settle(name, sample, half, n_components)
+        candidates.append(now)
         if best is None or holds_more(now, best, sample.weights):
             best = now
     assert best is not None
+    held = [shares_held(c, best, sample.weights) for c in candidates]
     n = source.shape[0]
     return Start(
         keep=sample.spread_out(best.keep, n),
         choice=best.choice,
         name=best.name,
+        others=max((new for new, old in held if new > RIVAL * old), default=0.0),
         n_sample=len(sample.rows),
     )
 
@@ -144,7 +156,7 @@ def draw_sample(
         rows, counts = there, weights[there]
     S, copies = np.unique(source.take(rows), axis=0, return_inverse=True)
     copies = copies.reshape(-1)
-    merged = np.bincount(copies, counts, minlength=len(S))
+    merged: Floats = np.bincount(copies, counts, minlength=len(S)).astype(float)
     # Any point among the rows will do to centre on: it only keeps digits from cancelling.
     Z = S - S[_typical(S, merged)] if center else S
     Z = _shorter_basis(_in_unit(Z, merged))
@@ -182,17 +194,24 @@ def _shorter_basis(Z: Floats) -> Floats:
         return Z
     # Rows far out would drown the digits of the others in one Gram matrix: a QR decomposition
     # treats each row by itself.
-    return np.linalg.qr(Z.T, mode="r").T
+    R: Floats = np.linalg.qr(Z.T, mode="r")  # type: ignore[assignment]
+    return R.T
 
 
 # ---- candidates --------------------------------------------------------------------------------
 
 
-def halves(sample: Sample, rng: np.random.Generator) -> Iterator[tuple[str, Floats]]:
+def halves(
+    sample: Sample, n_components: int | float | str, rng: np.random.Generator
+) -> Iterator[tuple[str, Floats]]:
     """Candidate halves of the sample, the most trusted first."""
     Z, weights = sample.Z, sample.weights
     pairs = outlyingness(Z @ pair_directions(Z, weights, N_PAIRS, rng), weights)
-    yield "pairs", pairs.nearest_half(weights)
+    first = pairs.nearest_half(weights)
+    yield "pairs", first
+    rank = choose_rank(n_components, principal_variances(sample, first)).rank
+    if rank <= MOST_BY_SUBSET and rank < min(Z.shape):
+        yield "subsets", nearest_to_a_subset(sample, rank, rng)
 
     core = _not_hopeless(pairs, weights)
     both, flattest = pairs, (np.inf, np.zeros(len(Z)))
@@ -209,6 +228,27 @@ def halves(sample: Sample, rng: np.random.Generator) -> Iterator[tuple[str, Floa
         yield "axes", both.nearest_half(weights)
         yield "split", larger_side(flattest[1], core)
     yield "all", core
+
+
+def nearest_to_a_subset(sample: Sample, rank: int, rng: np.random.Generator) -> Floats:
+    """Weights of the half nearest to a subspace through few rows, the nearest such half found.
+
+    Rows of two subspaces look alike along every single direction. A few rows that are all of one
+    kind, and of some hundred tries one is, show it.
+    """
+    Z, weights = sample.Z, sample.weights
+    chance = weights / np.sum(weights)
+    best, distances = np.inf, np.zeros(len(Z))
+    for _ in range(N_SUBSETS):
+        rows = Z[rng.choice(len(Z), size=rank + sample.center, replace=False, p=chance)]
+        start = rows[0] if sample.center else np.zeros(Z.shape[1])
+        V = np.linalg.qr((rows[sample.center :] - start).T)[0]
+        C = Z - start
+        R = np.linalg.norm(C - (C @ V) @ V.T, axis=1)
+        middle = weighted_quantile(R, weights, 0.5)
+        if middle < best:
+            best, distances = middle, R
+    return Outlyingness(np.zeros(len(Z)), distances).nearest_half(weights)
 
 
 def _not_hopeless(found: Outlyingness, weights: Floats) -> Floats:
@@ -281,14 +321,20 @@ def holds_more(new: Candidate, old: Candidate, weights: Floats) -> bool:
     the two: no farther, and no nearer either. A heap of equal rows can be fitted exactly
     at the price of a direction of all others, which then are not where they were.
     """
+    counts = shares_held(new, old, weights)
+    return counts[0] > max(0.5, MARGIN * counts[1])
+
+
+def shares_held(new: Candidate, old: Candidate, weights: Floats) -> tuple[float, float]:
+    """Shares of the rows that each of two candidates of one rank holds, by the tighter of them."""
     if new.choice.rank != old.choice.rank:
-        return False
+        return 0.0, 1.0
     judge = min(new.spread, old.spread, key=_limit)
-    counts = [
+    held = [
         float(np.sum(weights[np.abs(judge.z(c.residuals)) < 3.0])) / float(np.sum(weights))
         for c in (new, old)
     ]
-    return counts[0] > max(0.5, MARGIN * counts[1])
+    return held[0], held[1]
 
 
 def _limit(spread: Spread) -> float:

@@ -1,0 +1,169 @@
+"""The claims of `benchmarks/recovery.py` on a small part of its cells, and on real data."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from benchmarks import recovery
+from torpca import OutlierRobustPCA, as_source
+from torpca._sources.array import ArraySource
+from torpca.metrics import subspace_error
+
+needs_data = pytest.mark.skipif(
+    not (recovery.DATA / "baselines.csv").exists(),
+    reason=f"no real data at {recovery.DATA}; set TORPCA_DATA to their folder",
+)
+
+
+def missed(lines):
+    return [line for line in lines if line["holds"] is False]
+
+
+@pytest.mark.parametrize("letter", recovery.FAMILIES)
+def test_every_family_up_to_45_percent_is_at_the_oracle(letter):
+    assert missed(recovery.families(3, letter, rivals=())) == []
+
+
+@pytest.mark.parametrize("size, mean", [*recovery.SHAPES[:3], recovery.SHAPES[4]])
+@pytest.mark.parametrize("family", recovery.FAMILIES)
+def test_other_shapes_are_at_the_oracle(family, size, mean):
+    for noise in (0.0, recovery.NOISE):
+        line = recovery.cell("shapes", family, size, 0.4, noise, 3, (), 1.05, mean)
+        assert line["holds"], line
+
+
+@pytest.mark.parametrize("family", sorted(recovery.HARD))
+def test_hard_families_are_near_the_oracle(family):
+    line = recovery.cell("hard", family, (2000, 50, 5), 0.2, recovery.NOISE, 3, (), 1.05)
+    assert line["holds"], line
+
+
+def test_nothing_is_lost_on_clean_data():
+    assert missed(recovery.clean(3, laws=("Gaussian",))) == []
+
+
+@pytest.mark.parametrize("letter", recovery.FAMILIES)
+def test_the_rank_is_found(letter):
+    assert missed(recovery.rank(2, letter)) == []
+
+
+# ---- invariances -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", recovery.FAMILIES)
+@pytest.mark.parametrize("noise", [0.0, recovery.NOISE])
+@pytest.mark.parametrize("fraction", [0.2, 0.45])
+def test_neither_seed_nor_row_order_matters(family, noise, fraction):
+    X, _, _ = recovery.planted(family, 2000, 50, 5, fraction, noise, 0)
+    model = OutlierRobustPCA(5).fit(X)
+    for seed in (1, 2):
+        order = np.random.default_rng(seed).permutation(len(X))
+        other = OutlierRobustPCA(5, random_state=seed).fit(X[order])
+        assert subspace_error(model.components_.T, other.components_.T) < 1e-6
+        np.testing.assert_array_equal(model.support_[order], other.support_)
+
+
+@pytest.mark.parametrize("block_rows", [64, 333, 2000])
+@pytest.mark.parametrize("family, noise", [("a", 0.0), ("c", 0.01), ("e", 0.01)])
+def test_chunking_does_not_matter(monkeypatch, block_rows, family, noise):
+    X, _, _ = recovery.planted(family, 2000, 50, 5, 0.4, noise, 0)
+    model = OutlierRobustPCA(5).fit(X)
+    made = ArraySource.__init__
+
+    def in_blocks(self, X, xp, dtype, rows=None):
+        made(self, X, xp, dtype, block_rows)
+
+    monkeypatch.setattr(ArraySource, "__init__", in_blocks)
+    assert as_source(X).block_rows == block_rows
+    other = OutlierRobustPCA(5).fit(X)
+    assert subspace_error(model.components_.T, other.components_.T) < 1e-8
+    np.testing.assert_array_equal(model.support_, other.support_)
+
+
+@pytest.mark.parametrize("family", ["a", "b", "e"])
+def test_rotation_scale_and_shift_go_through(family):
+    X, _, _ = recovery.planted(family, 1000, 20, 3, 0.3, 0.01, 0)
+    Q = np.linalg.qr(np.random.default_rng(5).standard_normal((20, 20)))[0]
+    model = OutlierRobustPCA(3).fit(X)
+    other = OutlierRobustPCA(3).fit(1e3 * X @ Q.T + 7.0)
+    assert subspace_error(Q @ model.components_.T, other.components_.T) < 1e-6
+    np.testing.assert_allclose(
+        other.explained_variance_, 1e6 * model.explained_variance_, rtol=1e-5
+    )
+    np.testing.assert_allclose(other.mean_, 1e3 * Q @ model.mean_ + 7.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-20, 1e20, 1e150])
+def test_the_size_of_the_numbers_does_not_matter(size):
+    X, basis, _ = recovery.planted("e", 600, 20, 3, 0.3, 0.01, 0)
+    model, other = OutlierRobustPCA(3).fit(X), OutlierRobustPCA(3).fit(size * X)
+    assert subspace_error(model.components_.T, other.components_.T) < 1e-6
+    np.testing.assert_array_equal(model.predict(X), other.predict(size * X))
+
+
+def test_rows_of_any_length_may_be_among_them():
+    X, basis, bad = recovery.planted("a", 600, 20, 3, 0.3, 0.01, 0)
+    wild = X.copy()
+    wild[np.flatnonzero(bad)[:5]] *= 1e160
+    wild[np.flatnonzero(bad)[5:10]] *= 1e-160
+    model = OutlierRobustPCA(3).fit(wild)
+    oracle = recovery.error("PCA", X[~bad], 3, 0.0, basis)
+    assert subspace_error(model.components_.T, basis) < 1.2 * oracle
+    assert np.all(model.predict(wild)[np.flatnonzero(bad)[:5]] == -1)
+
+
+# ---- degenerate rows ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.zeros((10, 3)),
+        np.ones((50, 4)),
+        np.eye(6),
+        np.array([[0.0, 1.0], [1.0, 0.0]]),
+        np.repeat(np.arange(4.0)[:, None], 5, axis=1),
+        np.vstack([np.zeros((40, 3)), np.eye(3)]),
+        np.arange(20.0)[:, None],
+    ],
+    ids=["zeros", "equal rows", "identity", "two rows", "a line", "mostly zero", "one feature"],
+)
+@pytest.mark.parametrize("n_components", ["auto", 1, 0.5])
+def test_degenerate_rows_are_no_exception(X, n_components):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        model = OutlierRobustPCA(n_components).fit(X)
+    for values in (model.transform(X), model.score_samples(X), model.explained_variance_):
+        assert np.all(np.isfinite(values))
+    assert len(model.predict(X)) == len(X)
+
+
+# ---- real data ---------------------------------------------------------------------------------
+
+
+@needs_data
+def test_hbk_rows_1_to_14_and_no_other():
+    X, _, _ = recovery.load("hbk")
+    flagged = np.flatnonzero(OutlierRobustPCA().fit_predict(X) == -1) + 1
+    assert list(flagged) == list(range(1, 15))
+
+
+@needs_data
+def test_octane_six_spectra_with_alcohol():
+    X, _, _ = recovery.load("octane")
+    model = OutlierRobustPCA(2).fit(X)
+    farthest = np.argsort(-model.orthogonal_distances_)[:6] + 1
+    assert sorted(farthest) == [25, 26, 36, 37, 38, 39]
+    assert np.all(model.predict(X)[farthest - 1] == -1)
+
+
+@needs_data
+def test_real_data_beside_other_methods_of_the_kind():
+    sets = ("bushfire", "cardio", "hbk", "octane", "satimage2", "stamps", "wdbc", "mortality_fr")
+    lines = {line["set"]: line for line in recovery.real(sets)}
+    mean = {
+        column: float(lines["mean"][column].split()[0])
+        for column in ("ours", "PCA", "spherical", "pyod PCA", "MCD", "ROBPCA")
+    }
+    assert max(mean, key=mean.__getitem__) == "ours", mean

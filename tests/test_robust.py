@@ -1,0 +1,395 @@
+"""The parts of OutlierRobustPCA: lines, outlyingness, start, thresholds, scatter, limits, rank."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from torpca._core.moments import KeptMoments, KeptRowGram
+from torpca._core.subspace import SubspaceFinder
+from torpca._robust.fit import Threshold
+from torpca._robust.limits import exceeded_by, orthogonal_limit, score_limit
+from torpca._robust.lines import Spread, describe_lines, taper, weighted_quantile
+from torpca._robust.loyalty import loyalty
+from torpca._robust.outlyingness import (
+    axes_of_extreme_kurtosis,
+    outlyingness,
+    pair_directions,
+)
+from torpca._robust.scale import feature_scales
+from torpca._robust.scatter import robust_scatter
+from torpca._robust.start import find_start, larger_side
+from torpca._select.rank import choose_rank
+from torpca._sources import Weighted, as_source
+from torpca.datasets import make_outlier_subspace
+from torpca.metrics import subspace_error
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+# ---- lines -------------------------------------------------------------------------------------
+
+
+def tightest_half(values):
+    """Mean and variance of the tightest window of more than half of the values, by trying all."""
+    v = np.sort(values)
+    h = len(v) // 2 + 1
+    windows = [v[i : i + h] for i in range(len(v) - h + 1)]
+    best = min(windows, key=np.var)
+    return np.mean(best), np.var(best)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(5, 60), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 1e4, 1e-3]))
+def test_tightest_half_is_the_one_found_by_trying_all(n, seed, size):
+    values = size * np.random.default_rng(seed).standard_normal(n)
+    lines = describe_lines(values[:, None], np.ones(n))
+    mean, variance = tightest_half(values)
+    share = (n // 2 + 1) / n
+    factor = share / chi2.cdf(chi2.ppf(share, 1), 3)
+    assert lines.location[0] == pytest.approx(mean, abs=1e-9 * size)
+    assert lines.inner[0] == pytest.approx(np.sqrt(factor * variance), rel=1e-6)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(-5, 5), st.integers(1, 4)), min_size=3, max_size=30),
+)
+def test_a_number_of_weight_three_is_that_number_three_times(pairs):
+    values, counts = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
+    weighted = describe_lines(values[:, None], counts)
+    repeated = np.repeat(values, counts.astype(int))
+    plain = describe_lines(repeated[:, None], np.ones(len(repeated)))
+    for name in ("location", "inner", "side"):
+        assert getattr(weighted, name)[0] == pytest.approx(getattr(plain, name)[0], abs=1e-9)
+
+
+def test_scales_are_consistent_for_gaussian_numbers():
+    lines = describe_lines(3 + 2 * rng().standard_normal((20_000, 4)), np.ones(20_000))
+    np.testing.assert_allclose(lines.location, 3, atol=0.15)
+    np.testing.assert_allclose(lines.inner, 2, rtol=0.06)
+    np.testing.assert_allclose(lines.side, 2, rtol=0.06)
+
+
+@pytest.mark.parametrize("far", [1e2, 1e8, 1e200])
+def test_two_in_five_far_numbers_do_not_reach_location_or_scale(far):
+    good = rng().standard_normal(600)
+    lines = describe_lines(np.append(good, np.full(400, far))[:, None], np.ones(1000))
+    assert abs(lines.location[0]) < 0.5
+    assert lines.inner[0] < 3
+    assert lines.side[0] < 3
+
+
+def test_a_heap_in_the_middle_shrinks_one_scale_and_not_the_other():
+    values = np.append(rng().standard_normal(550), np.zeros(450))
+    lines = describe_lines(values[:, None], np.ones(1000))
+    assert lines.inner[0] < 0.1
+    assert lines.side[0] > 0.5
+
+
+@pytest.mark.parametrize("share", [0.01, 0.25, 0.5, 0.75, 1.0])
+def test_weighted_quantile_reaches_its_share(share):
+    values = rng().standard_normal(101)
+    q = weighted_quantile(values, np.ones(101), share)
+    assert np.mean(values <= q) >= share - 1e-12
+    assert np.mean(values < q) < share
+
+
+def test_taper_is_whole_then_falls_smoothly_then_nothing():
+    z = np.linspace(0, 6, 601)
+    w = taper(z)
+    assert np.all(w[z <= 2.5] == 1)
+    assert np.all(w[z >= 4.0] == 0)
+    assert np.all(np.diff(w) <= 0)
+    assert np.max(np.abs(np.diff(w))) < 0.02
+
+
+# ---- spread of distances -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("freedom", [3, 10, 45, 2000])
+def test_distances_of_gaussian_rows_are_standardised(freedom):
+    R = np.sqrt(chi2.rvs(freedom, size=20_000, random_state=1))
+    z = Spread.of(R, np.ones(len(R))).z(R)
+    assert abs(np.mean(z)) < 0.05
+    assert np.std(z) == pytest.approx(1, abs=0.05)
+    assert np.mean(z > 2.5) == pytest.approx(0.0062, abs=0.004)
+
+
+def test_distances_are_standardised_by_the_majority():
+    R = np.sqrt(chi2.rvs(45, size=1100, random_state=1))
+    far = np.append(R, np.full(900, 30.0))
+    spread = Spread.of(far, np.ones(2000))
+    assert np.mean(spread.z(R) < 2.5) > 0.98
+    assert np.all(spread.z(np.full(3, 30.0)) > 4)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e150])
+def test_the_unit_of_distances_does_not_matter(size):
+    R = np.sqrt(chi2.rvs(10, size=500, random_state=1))
+    ones = np.ones(500)
+    expected = Spread.of(R, ones).z(R)
+    np.testing.assert_allclose(Spread.of(size * R, ones).z(size * R), expected, atol=1e-9)
+
+
+def test_an_exact_fit_has_no_scale_and_everything_else_is_infinitely_far():
+    R = np.append(np.zeros(60), np.full(40, 1e-9))
+    z = Spread.of(R, np.ones(100)).z(R)
+    assert np.all(z[:60] == 0)
+    assert np.all(np.isinf(z[60:]))
+
+
+def test_a_heap_of_equal_distances_does_not_swallow_the_spread():
+    R = np.append(np.sqrt(chi2.rvs(45, size=600, random_state=1)), np.full(400, 7.0))
+    spread = Spread.of(R, np.ones(1000))
+    assert spread.scale > 0
+    assert np.mean(spread.z(R) < 2.5) > 0.85
+
+
+# ---- outlyingness ------------------------------------------------------------------------------
+
+
+def test_outlyingness_does_not_depend_on_where_and_how_large_the_rows_are():
+    Z = rng().standard_normal((300, 6))
+    D = pair_directions(Z, np.ones(300), 50, rng())
+    expected = outlyingness(Z @ D, np.ones(300)).distance
+    moved = outlyingness((1e3 * Z + 5.0) @ D, np.ones(300)).distance
+    np.testing.assert_allclose(moved, expected, rtol=1e-6)
+
+
+def test_rows_off_an_exact_subspace_are_the_most_outlying():
+    V = np.linalg.qr(rng().standard_normal((8, 8)))[0]
+    Z = rng().standard_normal((200, 3)) @ V[:, :3].T
+    Z[:80] += 1e-3 * rng().standard_normal((80, 8))
+    found = outlyingness(Z @ V, np.ones(200))  # along and across the subspace
+    assert np.all(found.off[80:] == 0)
+    assert np.all(found.off[:80] > 0)
+    assert not found.nearest_half(np.ones(200))[:80].any()
+
+
+def test_the_nearest_half_weighs_half():
+    weights = rng().integers(1, 5, 100).astype(float)
+    found = outlyingness(rng().standard_normal((100, 20)), weights)
+    half = found.nearest_half(weights)
+    assert 0.4 < half.sum() / weights.sum() <= 0.5 + 1e-12
+    assert found.distance[half > 0].max() <= found.distance[half == 0].min()
+
+
+def test_a_group_of_two_in_five_is_on_the_axis_of_least_kurtosis():
+    Z = rng().standard_normal((1000, 8))
+    Z[:400, 3] += 30
+    P, kurtosis = axes_of_extreme_kurtosis(Z, np.ones(1000), 8, rng())
+    side = larger_side(P[:, np.argmin(kurtosis)], np.ones(1000))
+    assert not side[:400].any()
+    assert side[400:].all()
+
+
+# ---- start -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", ["isotropic", "line", "cluster", "small", "mixed"])
+def test_the_start_keeps_good_rows(family):
+    X, _, bad, _ = make_outlier_subspace(
+        1500, 30, 4, 0.4, outliers=family, noise=0.01, random_state=1
+    )
+    start = find_start(
+        as_source(X), 4, center=True, weights=np.ones(1500), n_sample=None, rng=rng()
+    )
+    assert np.mean(start.keep[~bad]) > 0.9
+    assert np.mean(start.keep[bad]) < 0.02
+
+
+def test_the_start_does_not_depend_on_the_order_of_all_rows():
+    X, *_ = make_outlier_subspace(400, 12, 3, 0.3, noise=0.05, random_state=1)
+    order = rng().permutation(400)
+    ways = [
+        find_start(as_source(rows), 3, center=True, weights=np.ones(400), n_sample=None, rng=rng())
+        for rows in (X, X[order])
+    ]
+    np.testing.assert_array_equal(ways[0].keep[order], ways[1].keep)
+
+
+# ---- thresholds --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trim", [0.0, 0.1, 0.37])
+def test_a_given_trim_leaves_out_that_share_and_the_farthest(trim):
+    R = rng().random(250)
+    w = Threshold(250, np.ones(250), trim, rng())(R)
+    assert w.sum() == pytest.approx((1 - trim) * 250)
+    assert np.all(np.diff(w[np.argsort(R)]) <= 0)
+
+
+def test_rows_without_weight_stay_out_however_near():
+    counts = np.ones(100)
+    counts[:10] = 0
+    R = np.append(np.zeros(10), 1 + rng().random(90))
+    for trim in ("auto", 0.1):
+        assert not Threshold(100, counts, trim, rng())(R)[:10].any()
+
+
+def test_rows_that_leave_the_subspace_together_lose_their_weight():
+    P = rng().standard_normal((1000, 3))
+    P[:300, 1] = 8.0
+    w = loyalty(P, P, np.ones(1000))
+    assert np.all(w[:300] == 0)
+    assert np.mean(w[300:]) > 0.99
+
+
+# ---- scatter and limits ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 12])
+def test_scatter_of_gaussian_rows_is_their_covariance(k):
+    Y = rng().standard_normal((20_000, k)) * np.arange(1, k + 1) + 5
+    found = robust_scatter(Y, np.ones(len(Y)), True, rng())
+    scales = np.arange(1, k + 1)
+    np.testing.assert_allclose(np.diag(found.covariance), scales**2, rtol=0.04)
+    assert np.max(np.abs((found.center - 5) / scales)) < 0.04
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
+def test_scatter_leaves_out_rows_far_out(share):
+    Y = rng().standard_normal((5000, 3))
+    m = int(share * 5000)
+    Y[:m] = 10 + 0.2 * rng().standard_normal((m, 3))
+    found = robust_scatter(Y, np.ones(5000), True, rng())
+    np.testing.assert_allclose(found.covariance, np.eye(3), atol=0.1)
+    assert not found.weights[:m].any()
+
+
+@pytest.mark.parametrize("freedom", [1, 4, 45])
+def test_limits_are_exceeded_by_one_in_two_hundred(freedom):
+    R = np.sqrt(chi2.rvs(freedom, size=40_000, random_state=2))
+    ones = np.ones(len(R))
+    assert np.mean(orthogonal_limit(R, ones) < R) == pytest.approx(0.005, abs=0.003)
+    assert np.mean(score_limit(R, ones, freedom) < R) == pytest.approx(0.005, abs=0.002)
+
+
+def test_light_tails_are_judged_by_themselves():
+    R = np.sqrt(np.sum(rng().uniform(-1, 1, (2000, 3)) ** 2, axis=1))
+    assert np.sum(exceeded_by(R, np.ones(2000), 0.005) < R) == 10
+    assert np.isinf(exceeded_by(R[:100], np.ones(100), 0.005))
+
+
+# ---- rank --------------------------------------------------------------------------------------
+
+
+def test_a_gap_decides_the_rank():
+    choice = choose_rank("auto", np.append([9.0, 5.0, 2.0], 0.1 * np.ones(20)))
+    assert (choice.rank, choice.rule) == (3, "gap")
+    assert choice.gap == pytest.approx(20)
+
+
+def test_without_a_gap_nine_tenths_of_the_variance_decide():
+    variances = 0.7 ** np.arange(12)
+    choice = choose_rank("auto", variances)
+    assert choice.rule == "share"
+    shares = np.cumsum(variances) / variances.sum()
+    assert shares[choice.rank - 1] >= 0.9 > shares[choice.rank - 2]
+
+
+def test_a_flat_spectrum_is_at_the_edge():
+    choice = choose_rank("auto", np.ones(100))
+    assert (choice.rank, choice.rule) == (20, "edge")
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.99])
+def test_a_share_is_explained_by_as_few_as_possible(share):
+    variances = np.array([4.0, 3.0, 2.0, 1.0])
+    k = choose_rank(share, variances).rank
+    explained = np.cumsum(variances) / 10
+    assert explained[k - 1] >= share
+    assert k == 1 or explained[k - 2] < share
+
+
+# ---- weights in the core -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(60, 8), (20, 50)])
+@pytest.mark.parametrize("center", [True, False])
+def test_weighted_rows_are_repeated_rows(shape, center):
+    X = rng().standard_normal(shape) + 3
+    counts = rng().integers(0, 4, shape[0]).astype(float)
+    repeated = np.repeat(X, counts.astype(int), axis=0)
+    finder = SubspaceFinder(as_source(X), np.max(np.abs(X), axis=1), center)
+    plain = SubspaceFinder(as_source(repeated), np.max(np.abs(repeated), axis=1), center)
+    ones = np.ones(len(repeated), dtype=bool)
+    for polish in (False, True):
+        fit, expected = finder.find(counts, 3, polish=polish), plain.find(ones, 3, polish=polish)
+        np.testing.assert_allclose(fit.s, expected.s, rtol=1e-10)
+        assert subspace_error(fit.V, expected.V) < 1e-10
+    spectra = finder.spectrum(counts), plain.spectrum(ones)
+    np.testing.assert_allclose(spectra[0][:8], spectra[1][:8], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [KeptMoments, KeptRowGram])
+def test_moments_follow_weights_as_they_change(kind):
+    X = rng().standard_normal((30, 12)) + 100
+    finder = SubspaceFinder(as_source(X), np.max(np.abs(X), axis=1), True)
+    frame = finder.find(np.ones(30), 2).frame
+    moments = kind(frame, True)
+    weights = np.ones(30)
+    for row in range(12):
+        weights = weights.copy()
+        weights[row] = row / 12
+        mean, G = moments.of(weights)
+        expected = np.average(X, axis=0, weights=weights)
+        C = (X - expected) * np.sqrt(weights)[:, None]
+        np.testing.assert_allclose(mean, expected)
+        if kind is KeptMoments:
+            np.testing.assert_allclose(G, C.T @ C, atol=1e-9)
+        else:
+            inside = weights > 0
+            np.testing.assert_allclose(G, (C @ C.T)[np.ix_(inside, inside)], atol=1e-9)
+
+
+def test_a_weighted_view_squares_to_the_weights():
+    X = rng().standard_normal((40, 6))
+    w = np.where(np.arange(40) % 3 == 0, 1.0, rng().random(40))
+    keep = np.arange(40) % 5 > 0
+    view = Weighted(as_source(X), w)
+    G = (X[keep] * w[keep][:, None]).T @ X[keep]
+    np.testing.assert_allclose(view.gram(keep), G)
+    V = rng().standard_normal((6, 2))
+    np.testing.assert_allclose(view.gram_matmul(keep, V), G @ V)
+    Y = rng().standard_normal((40, 2))
+    expected = (X * np.sqrt(w)[:, None])[keep].T @ Y[keep]
+    np.testing.assert_allclose(view.rmatmul(keep, Y), expected)
+
+
+@pytest.mark.parametrize("shape", [(400, 10), (60, 200)])
+def test_directions_beyond_are_those_of_the_largest_residuals(shape):
+    n, d = shape
+    X = rng().standard_normal((n, d))
+    X[:, 0] *= 30
+    X[:, 1] *= 5
+    finder = SubspaceFinder(as_source(X), np.max(np.abs(X), axis=1), True)
+    fit = finder.find(np.ones(n), 1)
+    W = finder.beyond(fit, np.ones(n), 1)
+    rest = X - X.mean(axis=0)
+    rest = rest - (rest @ fit.V) @ fit.V.T
+    expected = np.linalg.svd(rest, full_matrices=False)[2][:1].T
+    assert subspace_error(W, expected) < 1e-6
+    assert np.abs(fit.V.T @ W).max() < 1e-12
+
+
+# ---- feature scales ----------------------------------------------------------------------------
+
+
+def test_feature_scales_are_those_of_the_good_rows():
+    X = rng().standard_normal((1000, 4)) * [1, 1e3, 1e-6, 5]
+    X[:300] *= 100
+    scales = feature_scales(as_source(X), np.ones(1000), rng())
+    np.testing.assert_allclose(scales / [1, 1e3, 1e-6, 5], 1, atol=0.6)
+
+
+def test_features_without_a_scale_get_one_all_the_same():
+    X = np.zeros((100, 3))
+    X[:20, 1] = 1.0
+    X[:, 2] = 7.0
+    scales = feature_scales(as_source(X), np.ones(100), rng())
+    np.testing.assert_allclose(scales, [1.0, 0.4, 1.0])
