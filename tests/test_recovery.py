@@ -22,14 +22,14 @@ def missed(lines):
 
 @pytest.mark.parametrize("letter", recovery.FAMILIES)
 def test_every_family_up_to_45_percent_is_at_the_oracle(letter):
-    assert missed(recovery.families(3, letter, rivals=())) == []
+    assert missed(recovery.families(2, letter, rivals=())) == []
 
 
-@pytest.mark.parametrize("size, mean", [*recovery.SHAPES[:3], recovery.SHAPES[4]])
+@pytest.mark.parametrize(("size", "mean"), [*recovery.SHAPES[:3], recovery.SHAPES[4]])
 @pytest.mark.parametrize("family", recovery.FAMILIES)
 def test_other_shapes_are_at_the_oracle(family, size, mean):
     for noise in (0.0, recovery.NOISE):
-        line = recovery.cell("shapes", family, size, 0.4, noise, 3, (), 1.05, mean)
+        line = recovery.cell("shapes", family, size, 0.4, noise, 1, (), 1.05, mean)
         assert line["holds"], line
 
 
@@ -45,7 +45,7 @@ def test_nothing_is_lost_on_clean_data():
 
 @pytest.mark.parametrize("letter", recovery.FAMILIES)
 def test_the_rank_is_found(letter):
-    assert missed(recovery.rank(2, letter)) == []
+    assert missed(recovery.rank(1, letter)) == []
 
 
 # ---- invariances -----------------------------------------------------------------------------
@@ -65,7 +65,7 @@ def test_neither_seed_nor_row_order_matters(family, noise, fraction):
 
 
 @pytest.mark.parametrize("block_rows", [64, 333, 2000])
-@pytest.mark.parametrize("family, noise", [("a", 0.0), ("c", 0.01), ("e", 0.01)])
+@pytest.mark.parametrize(("family", "noise"), [("a", 0.0), ("c", 0.01), ("e", 0.01)])
 def test_chunking_does_not_matter(monkeypatch, block_rows, family, noise):
     X, _, _ = recovery.planted(family, 2000, 50, 5, 0.4, noise, 0)
     model = OutlierRobustPCA(5).fit(X)
@@ -96,7 +96,7 @@ def test_rotation_scale_and_shift_go_through(family):
 
 @pytest.mark.parametrize("size", [1e-150, 1e-20, 1e20, 1e150])
 def test_the_size_of_the_numbers_does_not_matter(size):
-    X, basis, _ = recovery.planted("e", 600, 20, 3, 0.3, 0.01, 0)
+    X, _, _ = recovery.planted("e", 600, 20, 3, 0.3, 0.01, 0)
     model, other = OutlierRobustPCA(3).fit(X), OutlierRobustPCA(3).fit(size * X)
     assert subspace_error(model.components_.T, other.components_.T) < 1e-6
     np.testing.assert_array_equal(model.predict(X), other.predict(size * X))

@@ -27,7 +27,7 @@ EPS64 = float(np.finfo(np.float64).eps)
 # Below this share of the trace a Gram matrix, less most of it, knows nothing of a direction.
 BLURRED = 1e-12
 # Largest side of a Gram matrix that is formed and decomposed.
-MAX_GRAM = 1500
+MAX_GRAM = 2000
 
 Solver = Callable[[RowSource, Mask, int], tuple[Floats, Floats]]
 
