@@ -24,8 +24,7 @@ for name, components in [
     print(f"  {name:37s} {subspace_error(components.T, basis):.5f}")
 
 flagged = model.predict(X) == -1
-print(
-    f"flagged: {np.mean(flagged[bad]):.1%} of the bad rows, {np.mean(flagged[~bad]):.1%} of the good"
-)
+print(f"flagged: {np.mean(flagged[bad]):.1%} of the bad rows,", end=" ")
+print(f"{np.mean(flagged[~bad]):.1%} of the good ones")
 for kind, count in zip(*np.unique(model.outlier_type_, return_counts=True), strict=True):
     print(f"  {kind:15s} {count}")

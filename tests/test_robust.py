@@ -9,6 +9,7 @@ from scipy.stats import chi2
 from torpca._core.moments import KeptMoments, KeptRowGram
 from torpca._core.subspace import SubspaceFinder
 from torpca._robust.fit import Threshold
+from torpca._robust.halves import larger_side
 from torpca._robust.limits import exceeded_by, orthogonal_limit, score_limit
 from torpca._robust.lines import Spread, describe_lines, taper, weighted_quantile
 from torpca._robust.loyalty import loyalty
@@ -19,7 +20,7 @@ from torpca._robust.outlyingness import (
 )
 from torpca._robust.scale import feature_scales
 from torpca._robust.scatter import robust_scatter
-from torpca._robust.start import find_start, larger_side
+from torpca._robust.start import find_start
 from torpca._select.rank import choose_rank
 from torpca._sources import Weighted, as_source
 from torpca.datasets import make_outlier_subspace

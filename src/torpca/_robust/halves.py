@@ -1,0 +1,100 @@
+"""Halves of the sample that may be good rows only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from torpca._robust.lines import FULL, Spread, weighted_quantile
+from torpca._robust.outlyingness import (
+    Outlyingness,
+    axes_of_extreme_kurtosis,
+    outlyingness,
+    pair_directions,
+)
+from torpca._robust.sample import Sample, principal_variances
+from torpca._select.rank import choose_rank
+from torpca._sources.base import Floats
+
+# Directions through pairs of rows, and principal axes within which kurtosis is looked at.
+N_PAIRS = 300
+AXES = (5, 10, 20)
+# Subsets of as many rows as span a subspace that are tried, and the most directions at which
+# some of them can be hoped to be all good.
+N_SUBSETS, MOST_BY_SUBSET = 200, 8
+
+
+def halves(
+    sample: Sample, n_components: int | float | str, rng: np.random.Generator
+) -> Iterator[tuple[str, Floats]]:
+    """Candidate halves of the sample, the most trusted first."""
+    Z, weights = sample.Z, sample.weights
+    pairs = outlyingness(Z @ pair_directions(Z, weights, N_PAIRS, rng), weights)
+    first = pairs.nearest_half(weights)
+    yield "pairs", first
+    rank = choose_rank(n_components, principal_variances(sample, first)).rank
+    if rank <= MOST_BY_SUBSET and rank < min(Z.shape):
+        yield "subsets", nearest_to_a_subset(sample, rank, rng)
+
+    core = _not_hopeless(pairs, weights)
+    both, flattest = pairs, (np.inf, np.zeros(len(Z)))
+    for count in AXES:
+        if 10 * count > np.count_nonzero(core):
+            break
+        P, kurtosis = axes_of_extreme_kurtosis(Z, core, count, rng)
+        if P.shape[1] == 0:
+            break
+        both = both.joined(outlyingness(P, weights))
+        at = int(np.argmin(kurtosis))
+        flattest = min(flattest, (kurtosis[at], P[:, at]), key=lambda pair: pair[0])
+    if both is not pairs:
+        yield "axes", both.nearest_half(weights)
+        yield "split", larger_side(flattest[1], core)
+    yield "all", core
+
+
+def nearest_to_a_subset(sample: Sample, rank: int, rng: np.random.Generator) -> Floats:
+    """Weights of the half nearest to a subspace through few rows, the nearest such half found.
+
+    Rows of two subspaces look alike along every single direction. A few rows that are all of one
+    kind, and of some hundred tries one is, show it.
+    """
+    Z, weights = sample.Z, sample.weights
+    chance = weights / np.sum(weights)
+    best, distances = np.inf, np.zeros(len(Z))
+    for _ in range(N_SUBSETS):
+        rows = Z[rng.choice(len(Z), size=rank + sample.center, replace=False, p=chance)]
+        start = rows[0] if sample.center else np.zeros(Z.shape[1])
+        V = np.linalg.qr((rows[sample.center :] - start).T)[0]
+        C = Z - start
+        R = np.linalg.norm(C - (C @ V) @ V.T, axis=1)
+        middle = weighted_quantile(R, weights, 0.5)
+        if middle < best:
+            best, distances = middle, R
+    return Outlyingness(np.zeros(len(Z)), distances).nearest_half(weights)
+
+
+def _not_hopeless(found: Outlyingness, weights: Floats) -> Floats:
+    """Weights of the rows that are not far beyond the others; at least half of them."""
+    z = Spread.of(found.distance, weights).z(found.distance)
+    core = np.where((z < FULL + 1.5) & (found.off == 0), weights, 0.0)
+    if np.sum(core) < 0.5 * np.sum(weights):
+        return found.nearest_half(weights)
+    return core
+
+
+def larger_side(x: Floats, weights: Floats) -> Floats:
+    """Weights of the larger of the two groups that `x` falls into, least squares within groups."""
+    inside = np.flatnonzero(weights > 0)
+    order = inside[np.argsort(x[inside], kind="stable")]
+    w, wx = np.cumsum(weights[order]), np.cumsum(weights[order] * x[order])
+    if len(order) < 2:
+        return weights
+    left, right = w[:-1], w[-1] - w[:-1]
+    between = left * right * (wx[:-1] / left - (wx[-1] - wx[:-1]) / right) ** 2
+    cut = int(np.argmax(between)) + 1
+    group = order[:cut] if w[cut - 1] >= 0.5 * w[-1] else order[cut:]
+    out = np.zeros(len(weights))
+    out[group] = weights[group]
+    return out
