@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from torpca import torp
+from torpca import OutlierRobustPCA, torp
+from torpca._robust import sample
 from torpca._sources import array, base
 
 MB = 2**20
@@ -77,6 +78,14 @@ def test_mapped_files_are_read_in_blocks(mapped, center):
     assert zlib.crc32(mapped) == before
 
 
+def test_the_estimator_reads_mapped_files_in_blocks(mapped):
+    with extra_memory() as used:
+        # The sample takes memory of its own, however long the file.
+        model = OutlierRobustPCA(3, sample_size=400).fit(mapped)
+    assert model.components_.shape == (3, 400)
+    assert used.peak < 0.4 * mapped.nbytes
+
+
 def test_a_copy_would_show(mapped):
     with extra_memory() as used:
         np.array(mapped)
@@ -96,6 +105,18 @@ def test_wide_mapped_files_are_read_in_blocks(tmp_path, monkeypatch, center):
     assert found.components.shape == (3, 12000)
     assert used.peak < 0.3 * X.nbytes
     assert zlib.crc32(X) == before
+
+
+def test_the_estimator_reads_wide_mapped_files_in_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(base, "SMALL_BYTES", 2**15)
+    monkeypatch.setattr(base, "BLOCK_BYTES", 2**15)
+    monkeypatch.setattr(base, "MIN_BLOCK_ROWS", 4)
+    monkeypatch.setattr(sample, "AT_A_TIME", 2**17)
+    X = write_rows(tmp_path / "X.npy", (300, 12000), np.float64)
+    with extra_memory() as used:
+        model = OutlierRobustPCA(3).fit(X)
+    assert model.components_.shape == (3, 12000)
+    assert used.peak < 0.5 * X.nbytes
 
 
 def test_dask_holds_a_few_chunks(mapped):

@@ -18,6 +18,7 @@ from torpca._robust.outlyingness import (
     outlyingness,
     pair_directions,
 )
+from torpca._robust.sample import draw_sample
 from torpca._robust.scale import feature_scales
 from torpca._robust.scatter import robust_scatter
 from torpca._robust.start import find_start
@@ -191,14 +192,46 @@ def test_a_group_of_two_in_five_is_on_the_axis_of_least_kurtosis():
 # ---- start -------------------------------------------------------------------------------------
 
 
+def about(X, weights=None):
+    source = as_source(X)
+    ones = np.ones(len(X)) if weights is None else weights
+    return source, source.magnitudes(), {"center": True, "weights": ones, "n_sample": None}
+
+
+def start_of(X, rank):
+    source, magnitudes, options = about(X)
+    return find_start(source, magnitudes, rank, rng=rng(), **options)
+
+
+@pytest.mark.parametrize("shape", [(60, 10), (20, 500), (20, 20)])
+@pytest.mark.parametrize("far", [1.0, 1e12, 1e160])
+def test_a_sample_has_the_distances_of_the_rows(shape, far):
+    X = 5 + rng().standard_normal(shape)
+    X[0] *= far
+    source, magnitudes, options = about(X)
+    sample = draw_sample(source, magnitudes, 2, rng=rng(), **options)
+    Z = sample.Z[sample.copies][1:]
+    found = np.linalg.norm(Z[:, None] - Z, axis=2)
+    expected = np.linalg.norm(X[1:, None] - X[1:], axis=2)
+    unit = found[0, 1] / expected[0, 1]
+    np.testing.assert_allclose(found, unit * expected, atol=1e-6 * unit * expected.max())
+
+
+def test_equal_rows_of_a_sample_are_one_row_with_their_weights():
+    X = rng().integers(0, 2, (200, 3)).astype(float)
+    X[X == 0] *= np.where(rng().random(np.sum(X == 0)) < 0.5, -1.0, 1.0)  # -0.0 is 0.0
+    source, magnitudes, options = about(X, rng().random(200) + 0.5)
+    sample = draw_sample(source, magnitudes, 1, rng=rng(), **options)
+    assert len(sample.Z) == len(np.unique(X, axis=0))
+    assert np.sum(sample.weights) == pytest.approx(np.sum(options["weights"]))
+
+
 @pytest.mark.parametrize("family", ["isotropic", "line", "cluster", "small", "mixed"])
 def test_the_start_keeps_good_rows(family):
     X, _, bad, _ = make_outlier_subspace(
         1500, 30, 4, 0.4, outliers=family, noise=0.01, random_state=1
     )
-    start = find_start(
-        as_source(X), 4, center=True, weights=np.ones(1500), n_sample=None, rng=rng()
-    )
+    start = start_of(X, 4)
     assert np.mean(start.keep[~bad]) > 0.9
     assert np.mean(start.keep[bad]) < 0.02
 
@@ -206,10 +239,7 @@ def test_the_start_keeps_good_rows(family):
 def test_the_start_does_not_depend_on_the_order_of_all_rows():
     X, *_ = make_outlier_subspace(400, 12, 3, 0.3, noise=0.05, random_state=1)
     order = rng().permutation(400)
-    ways = [
-        find_start(as_source(rows), 3, center=True, weights=np.ones(400), n_sample=None, rng=rng())
-        for rows in (X, X[order])
-    ]
+    ways = [start_of(rows, 3) for rows in (X, X[order])]
     np.testing.assert_array_equal(ways[0].keep[order], ways[1].keep)
 
 

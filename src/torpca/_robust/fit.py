@@ -69,9 +69,16 @@ def robust_fit(
        kept in part.
     3. Inside the subspace, find the scatter of the rows that are not far out in it.
     """
-    finder = SubspaceFinder(source, check_finite(source), center)
+    magnitudes = check_finite(source)
+    finder = SubspaceFinder(source, magnitudes, center)
     start = find_start(
-        source, n_components, center=center, weights=sample_weight, n_sample=n_sample, rng=rng
+        source,
+        magnitudes,
+        n_components,
+        center=center,
+        weights=sample_weight,
+        n_sample=n_sample,
+        rng=rng,
     )
     threshold = Threshold(source.shape[0], sample_weight, trim, rng)
     keep: Floats = start.keep.astype(np.float64)

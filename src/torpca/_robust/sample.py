@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
+from scipy.linalg.lapack import dpstrf
 
+from torpca._core.frame import frame_of_size
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
 
@@ -17,6 +20,10 @@ SAMPLE_ROWS, SAMPLE_ROWS_LONG, LONG = 2000, 600, 500
 ROWS_PER_DIRECTION = 10
 # A residual this small beside its row comes from the Gram matrix of the sample, not from the row.
 BLUR = 1e-7
+# Products of rows of unit length that add less than this lie in the span of the others.
+SPANNED = 1e-13
+# Numbers handled at a time.
+AT_A_TIME = 2**23
 # Rows longer than this many times the middle one are shortened: their squares must not overflow.
 FAR = 2.0**200
 
@@ -42,6 +49,7 @@ class Sample:
 
 def draw_sample(
     source: RowSource,
+    magnitudes: Floats,
     n_components: int | float | str,
     center: bool,
     weights: Floats,
@@ -66,21 +74,70 @@ def draw_sample(
         counts = np.ones(n_sample)
     else:
         rows, counts = there, weights[there]
-    S, copies = np.unique(source.take(rows), axis=0, return_inverse=True)
+    # In the order of their digests, which depends on the values of the rows alone.
+    _, first, copies = np.unique(_digests(source, rows), return_index=True, return_inverse=True)
     copies = copies.reshape(-1)
-    merged: Floats = np.bincount(copies, counts, minlength=len(S)).astype(float)
+    merged: Floats = np.bincount(copies, counts, minlength=len(first)).astype(float)
+    different = rows[first]
     # Any point among the rows will do to centre on: it only keeps digits from cancelling.
-    Z = S - S[_typical(S, merged)] if center else S
-    Z = _shorter_basis(_in_unit(Z, merged))
-    return Sample(Z, merged, center, copies, rows)
+    origin = different[_middle(magnitudes[different], merged)] if center else None
+    coordinates = _as_they_are if d <= len(different) else _in_their_span
+    Z = coordinates(source, magnitudes, different, origin)
+    return Sample(_in_unit(Z, merged), merged, center, copies, rows)
 
 
-def _typical(S: Floats, weights: Floats) -> int:
-    """Number of the row whose largest entry is the middle one."""
-    size = np.max(np.abs(S), axis=1)
+def _digests(source: RowSource, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bytes_]:
+    """Return a short string for each row, the same for equal rows and for no others."""
+    step = max(1, AT_A_TIME // source.shape[1])
+    found = []
+    for i in range(0, len(rows), step):
+        block = source.take(rows[i : i + step]) + 0.0  # -0.0 and 0.0 are equal numbers
+        found += [blake2b(row.tobytes(), digest_size=16).hexdigest() for row in block]
+    return np.array(found, dtype="S32")
+
+
+def _middle(size: Floats, weights: Floats) -> int:
+    """Return the place of the middle one of the sizes."""
     order = np.argsort(size, kind="stable")
     mass = np.cumsum(weights[order])
     return int(order[np.searchsorted(mass, 0.5 * mass[-1] * (1 - 1e-12))])
+
+
+def _as_they_are(
+    source: RowSource,
+    magnitudes: Floats,
+    rows: npt.NDArray[np.intp],
+    origin: np.intp | None,
+) -> Floats:
+    """Rows of the data, less the row `origin`, (m, d)."""
+    S = source.take(rows)
+    return S if origin is None else S - source.take(np.array([origin]))
+
+
+def _in_their_span(
+    source: RowSource,
+    magnitudes: Floats,
+    rows: npt.NDArray[np.intp],
+    origin: np.intp | None,
+) -> Floats:
+    """Rows of the data, less the row `origin`, in a basis of their own span, (m, at most m).
+
+    From their products with each other: few, long rows are never held all at once. A pivoted
+    Cholesky decomposition of the products treats each row by itself, so that rows far out do not
+    drown the digits of the others; it is good to the root of a unit of rounding.
+    """
+    keep = np.zeros(source.shape[0], dtype=bool)
+    keep[rows] = True
+    frame = frame_of_size(source, magnitudes, float(np.median(magnitudes[rows])))
+    place = np.argsort(np.argsort(rows))
+    mean = None if origin is None else source.take(np.array([origin]))[0]
+    G = frame.about(mean).row_gram(keep)[np.ix_(place, place)]
+    size = np.sqrt(np.diag(G))
+    safe = np.where(size > 0, size, 1.0)
+    L, pivots, rank, _ = dpstrf(G / np.outer(safe, safe), tol=SPANNED, lower=1)
+    Z = np.zeros((len(rows), rank))
+    Z[pivots - 1] = np.tril(L)[:, :rank]
+    return Z * size[:, None]
 
 
 def _in_unit(Z: Floats, weights: Floats) -> Floats:
@@ -88,7 +145,7 @@ def _in_unit(Z: Floats, weights: Floats) -> Floats:
     size = np.max(np.abs(Z), axis=1)
     if not size.any():
         return Z
-    unit = size[_typical(Z, weights)]
+    unit = size[_middle(size, weights)]
     unit = unit if unit > 0 else float(np.min(size[size > 0]))
     # A power of two: changing the unit changes no digit.
     exponent = int(np.frexp(unit)[1])
@@ -97,17 +154,6 @@ def _in_unit(Z: Floats, weights: Floats) -> Floats:
     if far.any():
         Z[far] *= (FAR / size[far])[:, None]
     return Z
-
-
-def _shorter_basis(Z: Floats) -> Floats:
-    """Rows in a basis of their own span when they are fewer than their features."""
-    m, d = Z.shape
-    if d <= m:
-        return Z
-    # Rows far out would drown the digits of the others in one Gram matrix: a QR decomposition
-    # treats each row by itself.
-    R: Floats = np.linalg.qr(Z.T, mode="r")  # type: ignore[assignment]
-    return R.T
 
 
 # ---- principal components -----------------------------------------------------------------------

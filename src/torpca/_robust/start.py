@@ -63,6 +63,7 @@ class Candidate:
 
 def find_start(
     source: RowSource,
+    magnitudes: Floats,
     n_components: int | float | str,
     *,
     center: bool,
@@ -70,8 +71,11 @@ def find_start(
     n_sample: int | None,
     rng: np.random.Generator,
 ) -> Start:
-    """Sample rows, keep the half that is least outlying, refit, and choose between candidates."""
-    sample = draw_sample(source, n_components, center, weights, n_sample, rng)
+    """Sample rows, keep the half that is least outlying, refit, and choose between candidates.
+
+    `magnitudes` (n_rows,) are those of `source.magnitudes()`.
+    """
+    sample = draw_sample(source, magnitudes, n_components, center, weights, n_sample, rng)
     best: Candidate | None = None
     candidates = []
     for name, half in halves(sample, n_components, rng):
