@@ -11,7 +11,7 @@ from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, fix_signs, norm
 from torpca._robust.limits import orthogonal_limit, score_limit
 from torpca._robust.lines import Spread, taper
-from torpca._robust.loyalty import WATCHED, loyalty
+from torpca._robust.loyalty import WATCHED, blame, loyalty
 from torpca._robust.scatter import mahalanobis, robust_scatter
 from torpca._robust.start import Start, find_start
 from torpca._select.rank import RankChoice, choose_rank
@@ -91,12 +91,13 @@ def robust_fit(
 
         def step(keep: Floats, rank: int = rank) -> Step:
             fit = finder.find(keep * sample_weight, rank)
-            R, studentised = residuals(fit, keep)
+            R, studentised, h = residuals(fit, keep)
             # A given share is taken by the residuals themselves, as in the paper.
             now = threshold(studentised if isinstance(trim, str) else R)
             if isinstance(trim, str):
                 W = finder.beyond(fit, now * sample_weight, WATCHED)
-                now = now * threshold.not_conspiring(fit.rows().matmul(W), now)
+                P = fit.rows().matmul(W) / blame(h, keep, source.shape[1] - rank)[:, None]
+                now = now * threshold.not_conspiring(P, now)
             dropped = {"residual": int(np.count_nonzero(now == 0))}
             return Step(fit, now, dropped, norm(R[now > 0]))
 
@@ -119,8 +120,8 @@ def robust_fit(
 # ---- the cut-off -------------------------------------------------------------------------------
 
 
-def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats]:
-    """Residual R of every row, and R as if the row had had no part in the fit.
+def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats, Floats]:
+    """Residual R of every row, R on equal terms, and leverage h = E^2.
 
     A row of incoherence E pulls the subspace towards itself: its residual is sqrt(1 - E^2) of
     what it would be if its part in the fit were anyone's, and that of a row that had no part is
@@ -130,7 +131,7 @@ def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats]:
     R = np.where(fit.rounding(E, R) >= R, 0.0, R)
     h = np.minimum(E, 1e100) ** 2
     free = np.maximum(1.0 - keep * h, LEAST_FREE) * (1.0 + (1.0 - keep) * h)
-    return R, R / np.sqrt(free)
+    return R, R / np.sqrt(free), h
 
 
 class Threshold:
@@ -189,7 +190,7 @@ def describe(
     sample_weight = threshold.sample_weight
     weights = keep * sample_weight
     center = fit.mean is not None
-    R, studentised = residuals(fit, keep)
+    R, studentised, _ = residuals(fit, keep)
     if not isinstance(threshold.trim, str):
         # How many rows the fit left out is no measure of how far good rows are.
         studentised = R

@@ -13,6 +13,16 @@ WATCHED = 3
 FULL, NONE = 4.0, 6.0
 
 
+def blame(leverage: Floats, keep: Floats, dimensions: int) -> Floats:
+    """How far beyond noise a row leaves the subspace because of the subspace's own error, (n,).
+
+    The subspace is off by chance in as many directions as it has, by an angle whose square is
+    (dimensions) sigma^2 / s^2; a row that had no part in it shows that in full, and rows far out
+    most: sqrt(1 + dimensions * leverage) times the noise. On few, long rows that is a lot.
+    """
+    return np.sqrt(1.0 + (1.0 - keep) * dimensions * np.minimum(leverage, 1e100))
+
+
 def loyalty(P: Floats, sample: Floats, weights: Floats) -> Floats:
     """Weights (n,) of rows by how far out they are along directions beyond the subspace.
 

@@ -9,6 +9,8 @@ import numpy as np
 from torpca._robust.lines import EQUAL, describe_lines
 from torpca._sources.base import Floats
 
+# Directions looked at together.
+AT_A_TIME = 32
 # Fixed-point iterations for directions of extreme kurtosis.
 AXIS_ITERATIONS = 20
 
@@ -41,6 +43,13 @@ class Outlyingness:
 
 def outlyingness(P: Floats, weights: Floats) -> Outlyingness:
     """Outlyingness of rows from their projections P (m, q) on q directions."""
+    found = Outlyingness(np.zeros(len(P)), np.zeros(len(P)))
+    for start in range(0, P.shape[1], AT_A_TIME):  # so many fit in a processor's cache
+        found = found.joined(_outlyingness(P[:, start : start + AT_A_TIME], weights))
+    return found
+
+
+def _outlyingness(P: Floats, weights: Floats) -> Outlyingness:
     lines = describe_lines(P, weights)
     away = np.abs(P - lines.location)
     size = np.max(np.abs(P), axis=0)

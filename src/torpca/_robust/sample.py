@@ -39,6 +39,7 @@ class Sample:
     """For each row drawn, its row of Z."""
     rows: npt.NDArray[np.intp]
     """Number of each row drawn, among all rows."""
+    n_features: int
 
     def spread_out(self, inside: Floats, n: int) -> Mask:
         """Mask over all n rows of those whose row of Z is `inside`."""
@@ -83,7 +84,7 @@ def draw_sample(
     origin = different[_middle(magnitudes[different], merged)] if center else None
     coordinates = _as_they_are if d <= len(different) else _in_their_span
     Z = coordinates(source, magnitudes, different, origin)
-    return Sample(_in_unit(Z, merged), merged, center, copies, rows)
+    return Sample(_in_unit(Z, merged), merged, center, copies, rows, d)
 
 
 def _digests(source: RowSource, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bytes_]:
@@ -176,32 +177,35 @@ def principal_variances(sample: Sample, keep: Floats) -> Floats:
     return values
 
 
-def residuals_of_fit(sample: Sample, keep: Floats, rank: int) -> tuple[Floats, Floats]:
-    """Distance (m,) of all rows to the top `rank` directions of the kept ones, and what is left.
+def residuals_of_fit(sample: Sample, keep: Floats, rank: int) -> tuple[Floats, Floats, Floats]:
+    """Distance (m,) of all rows to the top `rank` directions of the kept ones.
 
-    Distances of rounding size are set to zero; what is left of the rows is (m, p).
+    Also what is left of the rows, (m, p), and their leverages (m,). Distances of rounding size
+    are set to zero.
     """
     mean, C, G = _gram(sample, keep)
-    V = _top(C, G, rank)
+    V, theta = _top(C, G, rank)
     Z = sample.Z - mean
     Y = Z @ V
     rest = Z - Y @ V.T
     R = np.linalg.norm(rest, axis=1)
     # A direction of the Gram matrix is good to BLUR of the longest, and rows have that much of it.
     size = np.linalg.norm(Y, axis=1) + np.sqrt(max(np.trace(G), 0.0))
-    return np.where(BLUR * size >= R, 0.0, R), rest
+    leverage = np.sum(np.square(Y) / theta, axis=1) / np.sum(keep)
+    return np.where(BLUR * size >= R, 0.0, R), rest, leverage
 
 
 def leading_directions(rest: Floats, weights: Floats, count: int) -> Floats:
     """Directions (p, count) in which the weighted rows of `rest` are largest."""
     inside = weights > 0
     C = rest[inside] * np.sqrt(weights[inside])[:, None]
-    return _top(C, C.T @ C if C.shape[1] <= len(C) else C @ C.T, count)
+    return _top(C, C.T @ C if C.shape[1] <= len(C) else C @ C.T, count)[0]
 
 
-def _top(C: Floats, G: Floats, count: int) -> Floats:
-    """Top right singular vectors of C as columns, from its smaller Gram matrix G."""
+def _top(C: Floats, G: Floats, count: int) -> tuple[Floats, Floats]:
+    """Top right singular vectors of C as columns and their variances, from its Gram matrix G."""
     m = len(G)
     theta, U = eigh(G, subset_by_index=[m - min(count, m), m - 1], check_finite=False)
+    there = theta > BLUR**2 * theta[-1]
     V = U if C.shape[1] <= len(C) else C.T @ U
-    return np.linalg.qr(V[:, theta > BLUR**2 * theta[-1]])[0]
+    return np.linalg.qr(V[:, there])[0], theta[there]

@@ -8,7 +8,7 @@ import numpy as np
 
 from torpca._robust.halves import halves
 from torpca._robust.lines import FULL, Spread
-from torpca._robust.loyalty import WATCHED, loyalty
+from torpca._robust.loyalty import WATCHED, blame, loyalty
 from torpca._robust.sample import (
     Sample,
     draw_sample,
@@ -121,11 +121,12 @@ def refit(name: str, sample: Sample, half: Floats, choice: RankChoice) -> Candid
     """Subspace of a given rank, refitted to the rows near it from `half` on."""
     keep = half
     for _ in range(MAX_REFITS):
-        residuals, rest = residuals_of_fit(sample, keep, choice.rank)
+        residuals, rest, leverage = residuals_of_fit(sample, keep, choice.rank)
         spread = Spread.of(residuals, sample.weights)
         new = np.where(spread.z(residuals) < FULL, sample.weights, 0.0)
         if spread.scale > 0:
             P = rest @ leading_directions(rest, new, WATCHED)
+            P = P / blame(leverage, (keep > 0).astype(float), sample.n_features)[:, None]
             new = np.where(loyalty(P, P, new) > 0.5, new, 0.0)
         if np.array_equal(new, keep) or np.sum(new) < 0.5 * np.sum(sample.weights):
             break
