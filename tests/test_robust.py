@@ -249,7 +249,7 @@ def test_the_start_does_not_depend_on_the_order_of_all_rows():
 @pytest.mark.parametrize("trim", [0.0, 0.1, 0.37])
 def test_a_given_trim_leaves_out_that_share_and_the_farthest(trim):
     R = rng().random(250)
-    w = Threshold(250, np.ones(250), trim, rng())(R)
+    w = Threshold(np.ones(250), trim, rng())(R)
     assert w.sum() == pytest.approx((1 - trim) * 250)
     assert np.all(np.diff(w[np.argsort(R)]) <= 0)
 
@@ -259,7 +259,7 @@ def test_rows_without_weight_stay_out_however_near():
     counts[:10] = 0
     R = np.append(np.zeros(10), 1 + rng().random(90))
     for trim in ("auto", 0.1):
-        assert not Threshold(100, counts, trim, rng())(R)[:10].any()
+        assert not Threshold(counts, trim, rng())(R)[:10].any()
 
 
 def test_rows_that_leave_the_subspace_together_lose_their_weight():

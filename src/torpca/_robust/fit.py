@@ -23,6 +23,8 @@ PROBE_ROWS = 20_000
 # A row that nearly spans a direction by itself has no residual to speak of; its studentised
 # residual is not allowed to divide by less.
 LEAST_FREE = 1e-3
+# Standard deviations beyond which it does not matter how far out a row is.
+FAR = 1e150
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def robust_fit(
         n_sample=n_sample,
         rng=rng,
     )
-    threshold = Threshold(source.shape[0], sample_weight, trim, rng)
+    threshold = Threshold(sample_weight, trim, rng)
     keep: Floats = start.keep.astype(np.float64)
     choice = start.choice
     history: tuple[Iteration, ...] = ()
@@ -93,12 +95,15 @@ def robust_fit(
             fit = finder.find(keep * sample_weight, rank)
             R, studentised, h = residuals(fit, keep)
             # A given share is taken by the residuals themselves, as in the paper.
-            now = threshold(studentised if isinstance(trim, str) else R)
+            near = now = threshold(studentised if isinstance(trim, str) else R)
             if isinstance(trim, str):
-                W = finder.beyond(fit, now * sample_weight, WATCHED)
+                W = finder.beyond(fit, near * sample_weight, WATCHED)
                 P = fit.rows().matmul(W) / blame(h, keep, source.shape[1] - rank)[:, None]
-                now = now * threshold.not_conspiring(P, now)
-            dropped = {"residual": int(np.count_nonzero(now == 0))}
+                now = near * threshold.not_conspiring(P, near)
+            dropped = {
+                "residual": int(np.count_nonzero(threshold.there & (near == 0))),
+                "conspiracy": int(np.count_nonzero((near > 0) & (now == 0))),
+            }
             return Step(fit, now, dropped, norm(R[now > 0]))
 
         run = iterate(step, keep, max_iter=max_iter, tol=tol, callback=None)
@@ -137,9 +142,7 @@ def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats, Floats]:
 class Threshold:
     """Weights of rows from their residuals: by the spread of most of them, or a given share."""
 
-    def __init__(
-        self, n: int, sample_weight: Floats, trim: float | str, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, sample_weight: Floats, trim: float | str, rng: np.random.Generator) -> None:
         self.trim = trim
         self.there = sample_weight > 0
         rows = np.flatnonzero(self.there)
@@ -197,9 +200,10 @@ def describe(
         weights = sample_weight * taper(threshold.spread(R).z(R))
     k = fit.V.shape[1]
     unit = float(fit.s[0]) / np.sqrt(max(np.sum(weights), 1.0)) if k else 1.0
-    Y = fit.rows().matmul(fit.V) * (fit.frame.unit / unit)
-    if fit.frame.factors is not None:  # rows that were shortened, or are in another unit
-        Y /= (fit.frame.factors * fit.frame.unit)[:, None]
+    Y = fit.rows().matmul(fit.V)
+    with np.errstate(over="ignore"):
+        Y /= unit if fit.frame.factors is None else (unit * fit.frame.factors)[:, None]
+    Y = np.clip(Y, -FAR, FAR)
     scatter = robust_scatter(Y, weights, center, rng)
     score = mahalanobis(Y, scatter.center, scatter.covariance)
     limits = {
