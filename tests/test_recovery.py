@@ -48,6 +48,16 @@ def test_the_rank_is_found(letter):
     assert missed(recovery.rank(1, letter)) == []
 
 
+@pytest.mark.parametrize("n_components", [1, 2, 4, 8, 20])
+@pytest.mark.parametrize("family", recovery.FAMILIES)
+def test_a_wrong_rank_does_not_let_bad_rows_in(family, n_components):
+    # Two components for a plot of rows that have five, or more than there are.
+    X, basis, _ = recovery.planted(family, 2000, 50, 5, 0.3, recovery.NOISE, 0)
+    V = OutlierRobustPCA(n_components).fit(X).components_.T
+    inside, outside = (V, basis) if n_components < 5 else (basis, V)
+    assert np.linalg.norm(inside - outside @ (outside.T @ inside), 2) < 0.03
+
+
 # ---- invariances -----------------------------------------------------------------------------
 
 

@@ -25,6 +25,8 @@ MAX_REFITS = 10
 MAX_CHOICES = 4
 # Another candidate must hold this many times as many rows to replace the first.
 MARGIN = 1.15
+# ... and they must not be this many times farther from its subspace.
+LOOSER = 1.1
 # One that holds this many times as many without being a majority is worth a word.
 RIVAL = 2.0
 
@@ -135,14 +137,15 @@ def refit(name: str, sample: Sample, half: Floats, choice: RankChoice) -> Candid
 
 
 def holds_more(new: Candidate, old: Candidate, weights: Floats) -> bool:
-    """Whether more rows agree on the subspace of `new`.
+    """Whether more rows agree on the subspace of `new`, and as closely.
 
     Rows are counted that are as far from the subspace as most rows are from the better of
     the two: no farther, and no nearer either. A heap of equal rows can be fitted exactly
     at the price of a direction of all others, which then are not where they were.
     """
     counts = shares_held(new, old, weights)
-    return counts[0] > max(0.5, MARGIN * counts[1])
+    as_close = _limit(new.spread) <= LOOSER * _limit(old.spread)
+    return as_close and counts[0] > max(0.5, MARGIN * counts[1])
 
 
 def shares_held(new: Candidate, old: Candidate, weights: Floats) -> tuple[float, float]:
