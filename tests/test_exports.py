@@ -56,6 +56,25 @@ def test_signatures_of_the_algorithms(function):
     assert parameters["center"].default is False  # the paper's setting
 
 
+def test_signature_of_the_estimator_people_use():
+    parameters = inspect.signature(torpca.OutlierRobustPCA).parameters
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    assert defaults == {
+        "n_components": "auto",
+        "trim": "auto",
+        "contamination": "auto",
+        "center": True,
+        "scale": False,
+        "whiten": False,
+        "sample_size": "auto",
+        "tol": 1e-8,
+        "max_iter": 100,
+        "random_state": 0,
+    }
+    kinds = [parameter.kind for parameter in parameters.values()]
+    assert all(kind is inspect.Parameter.KEYWORD_ONLY for kind in kinds[1:])
+
+
 @pytest.mark.parametrize("kind", ["TORP", "NoisyTORP", "GaussianTORP"])
 def test_signatures_of_the_estimators(kind):
     parameters = inspect.signature(getattr(torpca, kind)).parameters
