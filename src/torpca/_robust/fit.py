@@ -23,6 +23,8 @@ PROBE_ROWS = 20_000
 # A row that nearly spans a direction by itself has no residual to speak of; its studentised
 # residual is not allowed to divide by less.
 LEAST_FREE = 1e-3
+# Iterations in which rows that conspire are looked for.
+MAX_VERDICTS = 10
 # Standard deviations beyond which it does not matter how far out a row is.
 FAR = 1e150
 
@@ -97,9 +99,11 @@ def robust_fit(
             # A given share is taken by the residuals themselves, as in the paper.
             near = now = threshold(studentised if isinstance(trim, str) else R)
             if isinstance(trim, str):
-                W = finder.beyond(fit, near * sample_weight, WATCHED)
-                P = fit.rows().matmul(W) / blame(h, keep, source.shape[1] - rank)[:, None]
-                now = near * threshold.not_conspiring(P, near)
+                if threshold.undecided():
+                    W = finder.beyond(fit, near * sample_weight, WATCHED)
+                    P = fit.rows().matmul(W) / blame(h, keep, source.shape[1] - rank)[:, None]
+                    threshold.judge(P, near)
+                now = near * threshold.loyal
             dropped = {
                 "residual": int(np.count_nonzero(threshold.there & (near == 0))),
                 "conspiracy": int(np.count_nonzero((near > 0) & (now == 0))),
@@ -150,6 +154,8 @@ class Threshold:
             rows = np.sort(rng.choice(rows, PROBE_ROWS, replace=False))
         self.probe = rows
         self.sample_weight = sample_weight
+        self.loyal = np.ones(len(sample_weight))
+        self.verdicts = 0
 
     def __call__(self, R: Floats) -> Floats:
         """Return the weight of each row, between 0 and 1."""
@@ -160,10 +166,19 @@ class Threshold:
         """Spread of most of the residuals R (n,)."""
         return Spread.of(R[self.probe], self.sample_weight[self.probe])
 
-    def not_conspiring(self, P: Floats, keep: Floats) -> Floats:
-        """Weights of rows from their projections P (n, q) on directions beyond the subspace."""
+    def undecided(self) -> bool:
+        """Whether rows that conspire are still looked for.
+
+        Directions beyond the subspace that hardly differ in size turn from one iteration to the
+        next, and new rows are far out along them each time: at some point the verdict stands.
+        """
+        return self.verdicts < MAX_VERDICTS
+
+    def judge(self, P: Floats, keep: Floats) -> None:
+        """Weigh rows by their projections P (n, q) on directions beyond the subspace."""
         rows = self.probe
-        return loyalty(P, P[rows], self.sample_weight[rows] * keep[rows])
+        self.loyal = loyalty(P, P[rows], self.sample_weight[rows] * keep[rows])
+        self.verdicts += 1
 
     def _nearest(self, R: Floats) -> Floats:
         """Whole weight for the nearest rows that make up 1 - trim, the last of them in part."""
