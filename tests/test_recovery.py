@@ -4,6 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from benchmarks import recovery
 from torpca import OutlierRobustPCA, as_source
@@ -147,6 +150,29 @@ def test_degenerate_rows_are_no_exception(X, n_components):
     for values in (model.transform(X), model.score_samples(X), model.explained_variance_):
         assert np.all(np.isfinite(values))
     assert len(model.predict(X)) == len(X)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(2, 14), st.integers(1, 6)),
+        elements=st.sampled_from([0.0, 1.0, -1.0, 2.0, 0.1, 1e-8, 3e5, -1e12]),
+    ),
+    st.sampled_from(["auto", 1, 0.9]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["auto", 0.0, 0.3]),
+)
+def test_small_tables_of_any_numbers_are_no_exception(X, n_components, center, scale, trim):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        model = OutlierRobustPCA(n_components, center=center, scale=scale, trim=trim).fit(X)
+    V = model.components_
+    np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-8)
+    values = (model.transform(X), model.score_samples(X), model.explained_variance_, model.mean_)
+    assert all(np.all(np.isfinite(v)) for v in values)
+    np.testing.assert_array_equal(model.predict(X) == -1, model.outlier_types(X) != "regular")
 
 
 # ---- real data ---------------------------------------------------------------------------------

@@ -136,8 +136,8 @@ def _in_their_span(
     size = np.sqrt(np.diag(G))
     safe = np.where(size > 0, size, 1.0)
     L, pivots, rank, _ = dpstrf(G / np.outer(safe, safe), tol=SPANNED, lower=1)
-    Z = np.zeros((len(rows), rank))
-    Z[pivots - 1] = np.tril(L)[:, :rank]
+    Z = np.zeros((len(rows), max(rank, 1)))
+    Z[pivots - 1, :rank] = np.tril(L)[:, :rank]
     return Z * size[:, None]
 
 
