@@ -8,8 +8,8 @@ from torpca._robust.lines import EQUAL, describe_lines
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
-# Rows looked at: scales to two percent.
-SCALE_ROWS = 2000
+# Rows looked at: scales to two percent. Fewer if they are long, to hold no more numbers than this.
+SCALE_ROWS, FEWEST_ROWS, MOST_NUMBERS = 2000, 100, 2**26
 # Numbers handled at a time.
 AT_A_TIME = 2**20
 
@@ -21,10 +21,11 @@ def feature_scales(source: RowSource, weights: Floats, rng: np.random.Generator)
     no such scale and gets its plain standard deviation; one that is constant gets 1.
     """
     rows = np.flatnonzero(weights > 0)
-    if len(rows) > SCALE_ROWS:
-        rows = np.sort(rng.choice(rows, SCALE_ROWS, replace=False))
+    d = source.shape[1]
+    count = min(SCALE_ROWS, max(FEWEST_ROWS, MOST_NUMBERS // d))
+    if len(rows) > count:
+        rows = np.sort(rng.choice(rows, count, replace=False))
     S, w = source.take(rows), weights[rows]
-    d = S.shape[1]
     scales = np.empty(d)
     step = max(1, AT_A_TIME // len(S))
     for at in range(0, d, step):
