@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.decomposition import PCA
 
 from benchmarks import recovery
 from torpca import OutlierRobustPCA, as_source
@@ -49,6 +50,17 @@ def test_nothing_is_lost_on_clean_data():
 @pytest.mark.parametrize("letter", recovery.FAMILIES)
 def test_the_rank_is_found(letter):
     assert missed(recovery.rank(1, letter)) == []
+
+
+@pytest.mark.parametrize("family", recovery.FAMILIES)
+def test_mean_and_variances_are_those_of_the_good_rows(family):
+    X, _, bad = recovery.planted(family, 5000, 50, 5, 0.45, recovery.NOISE, 1, mean=10.0)
+    model, oracle = OutlierRobustPCA(5).fit(X), PCA(5).fit(X[~bad])
+    scale = np.sqrt(oracle.explained_variance_[0] / np.sum(~bad))
+    assert np.linalg.norm(model.mean_ - oracle.mean_) < scale  # one standard error
+    np.testing.assert_allclose(model.explained_variance_, oracle.explained_variance_, rtol=0.03)
+    np.testing.assert_allclose(model.noise_variance_, oracle.noise_variance_, rtol=0.03)
+    assert np.mean(model.predict(X)[~bad] == -1) < 0.015
 
 
 @pytest.mark.parametrize("n_components", [1, 2, 4, 8, 20])
