@@ -20,7 +20,7 @@ from torpca._sources.base import Floats, Mask, to_numpy
 # With fewer rows in agreement than this, those that disagree could as well be the good ones.
 AGREEMENT = 0.525
 # When this many agree better on another subspace, they may be the good ones.
-RIVALS = 0.45
+RIVALS = 0.48
 
 
 class OutlierRobustPCA(RobustSubspaceEstimator):
