@@ -89,6 +89,10 @@ def test_neither_seed_nor_row_order_matters(family, noise, fraction):
         np.testing.assert_array_equal(model.support_[order], other.support_)
 
 
+def test_threads_do_not_matter():
+    assert missed(recovery.same(1, "e")) == []
+
+
 @pytest.mark.parametrize("block_rows", [64, 333, 2000])
 @pytest.mark.parametrize(("family", "noise"), [("a", 0.0), ("c", 0.01), ("e", 0.01)])
 def test_chunking_does_not_matter(monkeypatch, block_rows, family, noise):

@@ -21,12 +21,9 @@ from torpca._core.result import RobustSubspace
 from torpca._core.subspace import RESIDUAL_ULPS, norm
 from torpca._estimators.coordinates import Coordinates
 from torpca._estimators.labels import Labels
+from torpca._robust.limits import SLACK
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
-
-# Limits lie this much beyond the farthest kept row, so that scoring the row again, in another
-# block of rows, cannot put it on the other side.
-SLACK = 1.0 + 1e-9
 
 
 class RobustSubspaceEstimator(

@@ -12,14 +12,12 @@ from torpca._core.subspace import Fit, SubspaceFinder, fix_signs, norm
 from torpca._robust.limits import orthogonal_limit, score_limit
 from torpca._robust.lines import Spread, taper
 from torpca._robust.loyalty import WATCHED, blame, loyalty
-from torpca._robust.scatter import mahalanobis, robust_scatter
+from torpca._robust.scatter import PROBE_ROWS, mahalanobis, robust_scatter
 from torpca._robust.start import Start, find_start
 from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
-# Rows on which the spread of residuals is estimated: to half a percent.
-PROBE_ROWS = 20_000
 # A row that nearly spans a direction by itself has no residual to speak of; its studentised
 # residual is not allowed to divide by less.
 LEAST_FREE = 1e-3

@@ -8,6 +8,7 @@ import numpy as np
 
 from torpca._robust.lines import FULL, Spread, weighted_quantile
 from torpca._robust.outlyingness import (
+    N_PAIRS,
     Outlyingness,
     axes_of_extreme_kurtosis,
     outlyingness,
@@ -17,8 +18,7 @@ from torpca._robust.sample import Sample, principal_variances
 from torpca._select.rank import choose_rank
 from torpca._sources.base import Floats
 
-# Directions through pairs of rows, and principal axes within which kurtosis is looked at.
-N_PAIRS = 300
+# Principal axes within which kurtosis is looked at.
 AXES = (5, 10, 20)
 # Subsets of as many rows as span a subspace that are tried, and the most directions at which
 # some of them can be hoped to be all good.

@@ -113,7 +113,7 @@ def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
 # ---- distances ---------------------------------------------------------------------------------
 
 # Beyond FULL standard deviations a row loses weight, beyond NONE it has none: of Gaussian rows
-# one in two hundred loses any, so that clean data costs no accuracy, and because the
+# one in 160 loses any, so that clean data costs no accuracy, and because the
 # weights are smooth the fit does not depend on where it was started.
 FULL, NONE = 2.5, 4.0
 # The same for the location and scale that the standard deviations are counted in.

@@ -9,6 +9,8 @@ import numpy as np
 from torpca._robust.lines import EQUAL, describe_lines
 from torpca._sources.base import Floats
 
+# Directions through pairs of rows.
+N_PAIRS = 300
 # Directions looked at together.
 AT_A_TIME = 32
 # Fixed-point iterations for directions of extreme kurtosis.

@@ -10,13 +10,12 @@ import numpy.typing as npt
 from scipy.stats import chi2
 
 from torpca._robust.lines import Spread, taper
-from torpca._robust.outlyingness import outlyingness, pair_directions
+from torpca._robust.outlyingness import N_PAIRS, outlyingness, pair_directions
 from torpca._sources.base import Floats
 
 MAX_REWEIGHTINGS = 50
 # Rows by which distances are judged, and those among which the least outlying half is looked for.
 PROBE_ROWS, SAMPLE_ROWS = 20_000, 2000
-N_PAIRS = 300
 # Fewer rows for each dimension than this have no half to spare.
 ROWS_PER_DIMENSION = 10
 # Points at which the law of Gaussian rows is looked at.
