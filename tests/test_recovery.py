@@ -123,10 +123,12 @@ def test_rotation_scale_and_shift_go_through(family):
     np.testing.assert_allclose(other.mean_, 1e3 * Q @ model.mean_ + 7.0, rtol=1e-5)
 
 
+@pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("size", [1e-150, 1e-20, 1e20, 1e150])
-def test_the_size_of_the_numbers_does_not_matter(size):
+def test_the_size_of_the_numbers_does_not_matter(size, scale):
     X, _, _ = recovery.planted("e", 600, 20, 3, 0.3, 0.01, 0)
-    model, other = OutlierRobustPCA(3).fit(X), OutlierRobustPCA(3).fit(size * X)
+    model = OutlierRobustPCA(3, scale=scale).fit(X)
+    other = OutlierRobustPCA(3, scale=scale).fit(size * X)
     assert subspace_error(model.components_.T, other.components_.T) < 1e-6
     np.testing.assert_array_equal(model.predict(X), other.predict(size * X))
 
@@ -136,6 +138,7 @@ def test_rows_of_any_length_may_be_among_them():
     wild = X.copy()
     wild[np.flatnonzero(bad)[:5]] *= 1e160
     wild[np.flatnonzero(bad)[5:10]] *= 1e-160
+    OutlierRobustPCA(3, scale=True).fit(wild).score_samples(wild)  # without a warning
     model = OutlierRobustPCA(3).fit(wild)
     oracle = recovery.error("PCA", X[~bad], 3, 0.0, basis)
     assert subspace_error(model.components_.T, basis) < 1.2 * oracle

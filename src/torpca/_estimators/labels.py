@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from torpca._core.frame import frame_of_size
-from torpca._sources import RowSource
+from torpca._sources import Columns, RowSource
 from torpca._sources.base import Array, Floats, Rows, place
 
 # What a row is, by whether it is beyond its score limit and its orthogonal limit.
@@ -182,13 +182,13 @@ class Labels:
 
     def _distances(self, source: RowSource, magnitudes: Floats) -> tuple[Floats, Floats]:
         """Score and orthogonal distance of every row of `source`."""
-        scale = self._deviations
-        size = float(max(np.max(scale, initial=0.0), np.max(np.abs(self._mean))))
+        scale, mean = self._deviations, self._mean
         if self._feature_scale is not None:
-            rows = self._standardized(source)
-            return rows.scores(self._basis, np.where(scale > 0, scale, 1.0))
+            source, mean = Columns(source, 1.0 / self._feature_scale), mean / self._feature_scale
+            magnitudes = source.magnitudes()
+        size = float(max(np.max(scale, initial=0.0), np.max(np.abs(mean))))
         frame = frame_of_size(source, magnitudes, size)
-        rows = frame.about(self._mean if self.center else None)
+        rows = frame.about(mean if self.center else None)
         safe = np.where(scale > 0, scale, 1.0)
         return frame.restore(*rows.scores(self._basis, safe / frame.unit))
 

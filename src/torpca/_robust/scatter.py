@@ -44,7 +44,11 @@ def robust_scatter(Y: Floats, weights: Floats, center: bool, rng: np.random.Gene
     judges = np.flatnonzero(weights > 0)
     if len(judges) > PROBE_ROWS:
         judges = np.sort(rng.choice(judges, PROBE_ROWS, replace=False))
-    now = _first(Y, weights, judges[:: max(1, len(judges) // SAMPLE_ROWS)], center, rng)
+    # Drawn, not every so many: rows in the order of time may have a period.
+    few = judges
+    if len(few) > SAMPLE_ROWS:
+        few = np.sort(rng.choice(judges, SAMPLE_ROWS, replace=False))
+    now = _first(Y, weights, few, center, rng)
     factor, w = _consistency(k), weights
     for _ in range(MAX_REWEIGHTINGS):
         distances = mahalanobis(Y, *now)
