@@ -43,6 +43,12 @@ def test_hard_families_are_near_the_oracle(family):
     assert line["holds"], line
 
 
+def test_rows_of_unequal_noise_are_weighed_as_the_oracle_does_not():
+    assert recovery.cell("hard", "noisy_rows", (2000, 50, 5), 0.4, recovery.NOISE, 3, (), 0.75)[
+        "holds"
+    ]
+
+
 def test_nothing_is_lost_on_clean_data():
     assert missed(recovery.clean(3, laws=("Gaussian",))) == []
 

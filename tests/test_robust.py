@@ -18,6 +18,7 @@ from torpca._robust.outlyingness import (
     outlyingness,
     pair_directions,
 )
+from torpca._robust.precision import freedom, precision
 from torpca._robust.sample import draw_sample
 from torpca._robust.scale import feature_scales
 from torpca._robust.scatter import robust_scatter
@@ -271,6 +272,40 @@ def test_rows_that_leave_the_subspace_together_lose_their_weight():
 
 
 # ---- scatter and limits ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("f", [3, 45])
+def test_noise_of_one_level_gives_every_row_the_same_weight(f):
+    R = np.sqrt(np.random.default_rng(0).chisquare(f, 20_000))
+    np.testing.assert_array_equal(precision(R, np.ones(len(R)), f), 1.0)
+
+
+def test_a_row_of_more_noise_weighs_less_by_its_precision():
+    # Levels of an inverse gamma law: the expected precision given R is known.
+    rng = np.random.default_rng(1)
+    f, a = 45, 4.0
+    level = 1 / rng.gamma(a, 1.0, 50_000)
+    R = np.sqrt(level * rng.chisquare(f, len(level)))
+    w = precision(R, np.ones(len(R)), f)
+    wanted = 1 / (1.0 + R**2 / 2)
+    np.testing.assert_allclose(w / np.mean(w), wanted / np.mean(wanted), rtol=0.1)
+    assert np.max(w) == 1.0
+
+
+def test_rows_without_weight_do_not_decide_on_precision_and_weights_are_counts():
+    rng = np.random.default_rng(2)
+    R = np.sqrt(rng.chisquare(10, 400)) * np.exp(rng.standard_normal(400))
+    w = rng.integers(0, 4, 400)
+    there = w > 0
+    expected = precision(np.repeat(R, w), np.ones(np.sum(w)), 10)
+    found = precision(np.where(there, R, 1e8 * R), w.astype(float), 10)
+    np.testing.assert_allclose(np.repeat(found, w), expected, rtol=1e-12)
+
+
+def test_freedom_is_the_number_of_equal_variances_beyond_the_rank():
+    assert freedom(np.array([9.0, 4.0, 1e-5, 1e-5, 1e-5]), 2) == pytest.approx(3)
+    assert 1 < freedom(np.array([9.0, 4.0, 1.0, 0.1, 0.1]), 2) < 2
+    assert freedom(None, 2) == freedom(np.array([1.0, 0.0]), 1) == np.inf
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 12])

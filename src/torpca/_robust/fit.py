@@ -12,6 +12,7 @@ from torpca._core.subspace import Fit, SubspaceFinder, fix_signs, norm
 from torpca._robust.limits import orthogonal_limit, score_limit
 from torpca._robust.lines import Spread, taper
 from torpca._robust.loyalty import WATCHED, blame, loyalty
+from torpca._robust.precision import freedom, precision
 from torpca._robust.scatter import PROBE_ROWS, mahalanobis, robust_scatter
 from torpca._robust.start import Start, find_start
 from torpca._select.rank import RankChoice, choose_rank
@@ -69,7 +70,8 @@ def robust_fit(
     2. Iterate on all rows: fit a subspace to the kept rows, then keep the rows near it.
        As in TORP, except that the cut-off is estimated from the rows, and rows near it are
        kept in part.
-    3. Inside the subspace, find the scatter of the rows that are not far out in it.
+    3. Reweight: if the noise differs from row to row, fit once more with a weight for each row.
+    4. Inside the subspace, find the scatter of the rows that are not far out in it.
     """
     magnitudes = check_finite(source)
     finder = SubspaceFinder(source, magnitudes, center)
@@ -120,8 +122,16 @@ def robust_fit(
             break
         choice = again
 
-    fit = finder.find(keep * sample_weight, rank, polish=True)
-    return describe(fit, keep, threshold, rng, start, choice, run.converged, history)
+    part, fit = keep, finder.find(keep * sample_weight, rank, polish=True)
+    measured = residuals(fit, part)
+    if isinstance(trim, str):
+        f = freedom(finder.spectrum(keep * sample_weight), rank)
+        precise = precision(measured[1], keep * sample_weight, f)
+        if np.any(precise < 1.0):
+            part = keep * precise
+            fit = finder.find(part * sample_weight, rank, polish=True)
+            measured = residuals(fit, part)
+    return describe(fit, measured, keep, threshold, rng, start, choice, run.converged, history)
 
 
 # ---- the cut-off -------------------------------------------------------------------------------
@@ -194,6 +204,7 @@ class Threshold:
 
 def describe(
     fit: Fit,
+    measured: tuple[Floats, Floats, Floats],
     keep: Floats,
     threshold: Threshold,
     rng: np.random.Generator,
@@ -206,7 +217,7 @@ def describe(
     sample_weight = threshold.sample_weight
     weights = keep * sample_weight
     center = fit.mean is not None
-    R, studentised, _ = residuals(fit, keep)
+    R, studentised, _ = measured
     if not isinstance(threshold.trim, str):
         # How many rows the fit left out is no measure of how far good rows are.
         studentised = R
