@@ -1,6 +1,48 @@
-"""Settings that must stand before SciPy is first imported."""
+"""Settings that must stand before SciPy is first imported, and the fixtures of test_orp_*.py."""
 
 import os
 
 # Without it scikit-learn skips its checks of array-API input.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+import numpy as np
+import pytest
+
+from tests._shared import OPTIONS, UNITS
+from torpca import OutlierRobustPCA
+from torpca.datasets import make_outlier_subspace
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_outlier_subspace(300, 12, 3, 0.3, noise=0.01, mean=0.5, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def X(data):
+    rows = data.X * UNITS
+    rows.flags.writeable = False
+    return rows
+
+
+@pytest.fixture(scope="module")
+def fitted(X):
+    return OutlierRobustPCA(3).fit(X)
+
+
+@pytest.fixture(scope="module", params=OPTIONS.values(), ids=OPTIONS)
+def model(request, X):
+    # For looking at only: a fit takes a while.
+    return OutlierRobustPCA(**{"n_components": 3, **request.param}).fit(X)
+
+
+@pytest.fixture(scope="module")
+def clean():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((5000, 12)) * [5, 4, 3, *[0.5] * 9]
+    return rows @ np.linalg.qr(rng.standard_normal((12, 12)))[0] + rng.standard_normal(12)
+
+
+@pytest.fixture(scope="module")
+def on_clean(clean):
+    return OutlierRobustPCA(3).fit(clean)

@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests._shared import assert_tags_of_a_detector, coinciding_rows, each_copy, named_frame
 from torpca import TORP, GaussianTORP, NoisyTORP, torp, torp_bin, torp_g, torp_n
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
@@ -68,14 +68,7 @@ def test_scikit_learn_checks(estimator, check):
 
 @each_kind
 def test_tags(kind):
-    tags = get_tags(kind())  # they decide which of the checks above are run
-    assert tags.estimator_type == "outlier_detector"
-    assert tags.input_tags.sparse
-    assert not tags.input_tags.allow_nan
-    assert not tags.target_tags.required
-    assert tags.transformer_tags.preserves_dtype == ["float64", "float32"]
-    assert not tags.non_deterministic
-    assert not tags.no_validation
+    assert_tags_of_a_detector(kind())
 
 
 # The same as the functions
@@ -294,11 +287,10 @@ def test_contamination_labels_that_share_and_leaves_the_fit_alone(X, model, cont
 
 @each
 def test_contamination_is_a_share_of_rows_even_when_good_rows_coincide(model):
-    X = np.zeros((50, 6))
-    X[[3, 14, 15, 40, 41]] = np.random.default_rng(0).standard_normal((5, 6))
+    X, bad = coinciding_rows()
     model.set_params(n_components=1, contamination=0.1).fit(X)
     assert np.isfinite(model.score_samples(X)).all()
-    assert np.flatnonzero(model.predict(X) == -1).tolist() == [3, 14, 15, 40, 41]
+    assert np.flatnonzero(model.predict(X) == -1).tolist() == bad
 
 
 @each
@@ -407,13 +399,12 @@ def test_names_of_features_out(X, kind):
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 @each_kind
 def test_data_frames_in_and_out(X, kind, library):
-    frames = pytest.importorskip(library)
-    names = [f"x{i}" for i in range(12)]
-    frame = frames.DataFrame({name: X[:, i] for i, name in enumerate(names)})
+    frame = named_frame(library, X)
+    names = list(frame.columns)
     plain = kind(2).fit(X)
     model = kind(2).set_output(transform=library)
     Z = model.fit_transform(frame)
-    assert isinstance(Z, frames.DataFrame)
+    assert isinstance(Z, type(frame))
     assert list(Z.columns) == list(model.get_feature_names_out())
     np.testing.assert_array_equal(np.asarray(Z), plain.transform(X))
     np.testing.assert_array_equal(model.feature_names_in_, names)
@@ -550,7 +541,7 @@ def test_fitted_in_one_library_used_in_another(X):
 # Life cycle
 
 
-@pytest.mark.parametrize("again", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
+@each_copy
 @each
 def test_copies_are_whole(X, model, again):
     model.fit(X)
