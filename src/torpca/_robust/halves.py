@@ -23,6 +23,8 @@ AXES = (5, 10, 20)
 # Subsets of as many rows as span a subspace that are tried, and the most directions at which
 # some of them can be hoped to be all good.
 N_SUBSETS, MOST_BY_SUBSET = 200, 8
+# Rows by which tries are judged at first, and tries that are judged by all rows.
+JUDGES, FINALISTS = 300, 5
 
 
 def halves(
@@ -33,7 +35,9 @@ def halves(
     pairs = outlyingness(Z @ pair_directions(Z, weights, N_PAIRS, rng), weights)
     first = pairs.nearest_half(weights)
     yield "pairs", first
-    rank = choose_rank(n_components, principal_variances(sample, first)).rank
+    rank = n_components
+    if not isinstance(rank, int):
+        rank = choose_rank(rank, principal_variances(sample, first)).rank
     if rank <= MOST_BY_SUBSET and rank < min(Z.shape):
         yield "subsets", nearest_to_a_subset(sample, rank, rng)
 
@@ -58,17 +62,23 @@ def nearest_to_a_subset(sample: Sample, rank: int, rng: np.random.Generator) -> 
     """Weights of the half nearest to a subspace through few rows, the nearest such half found.
 
     Rows of two subspaces look alike along every single direction. A few rows that are all of one
-    kind, and of some hundred tries one is, show it.
+    kind, and of some hundred tries one is, show it. Some of the rows tell the hopeless tries.
     """
     Z, weights = sample.Z, sample.weights
-    chance = weights / np.sum(weights)
+    chance = np.cumsum(weights) / np.sum(weights)
+    rows = np.searchsorted(chance[:-1], rng.random((N_SUBSETS, rank + sample.center)))
+    starts = Z[rows[:, 0]] if sample.center else np.zeros((N_SUBSETS, Z.shape[1]))
+    V = np.linalg.qr((Z[rows[:, int(sample.center) :]] - starts[:, None]).transpose(0, 2, 1))[0]
+    S = Z[np.searchsorted(chance[:-1], (np.arange(JUDGES) + 0.5) / JUDGES)]
+    # ||c||^2 - ||V'c||^2 with c = x - start: good enough to tell which tries are hopeless.
+    squares = np.sum(np.square(S), axis=1)[:, None] - 2 * S @ starts.T
+    squares = squares + np.sum(np.square(starts), axis=1)
+    along = np.tensordot(S, V, axes=(1, 1)) - np.einsum("tp,tpk->tk", starts, V)
+    squares = squares - np.sum(np.square(along), axis=2)
     best, distances = np.inf, np.zeros(len(Z))
-    for _ in range(N_SUBSETS):
-        rows = Z[rng.choice(len(Z), size=rank + sample.center, replace=False, p=chance)]
-        start = rows[0] if sample.center else np.zeros(Z.shape[1])
-        V = np.linalg.qr((rows[sample.center :] - start).T)[0]
-        C = Z - start
-        R = np.linalg.norm(C - (C @ V) @ V.T, axis=1)
+    for t in np.argsort(np.median(squares, axis=0))[:FINALISTS]:
+        C = Z - starts[t]
+        R = np.linalg.norm(C - (C @ V[t]) @ V[t].T, axis=1)
         middle = weighted_quantile(R, weights, 0.5)
         if middle < best:
             best, distances = middle, R

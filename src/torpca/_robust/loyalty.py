@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from torpca._robust.lines import EQUAL, describe_lines, reweighted, taper
+from torpca._robust.lines import EQUAL, SETTLED, describe_lines, reweighted, taper
 from torpca._sources.base import Floats
 
 # Directions beyond the subspace that are watched, and the standard deviations along one of them
@@ -23,7 +23,7 @@ def blame(leverage: Floats, keep: Floats, dimensions: int) -> Floats:
     return np.sqrt(1.0 + (1.0 - keep) * dimensions * np.minimum(leverage, 1e100))
 
 
-def loyalty(P: Floats, sample: Floats, weights: Floats) -> Floats:
+def loyalty(P: Floats, sample: Floats, weights: Floats, settled: float = SETTLED) -> Floats:
     """Weights (n,) of rows by how far out they are along directions beyond the subspace.
 
     Bad rows whose residuals are no longer than those of good ones can tilt the subspace all the
@@ -38,6 +38,8 @@ def loyalty(P: Floats, sample: Floats, weights: Floats) -> Floats:
         Projections of the rows by which the spread of most of them is judged.
     weights : ndarray of shape (m,)
         Their weights; those of weight zero do not count.
+    settled : float
+        How closely the spread is found, as a share of it.
     """
     w = np.ones(len(P))
     counts = weights > 0
@@ -47,7 +49,9 @@ def loyalty(P: Floats, sample: Floats, weights: Floats) -> Floats:
     lines = describe_lines(S, u)
     size = np.max(np.abs(S), axis=0)
     for j in np.flatnonzero(lines.inner > EQUAL * size):
-        center, scale = reweighted(S[:, j], u, float(lines.location[j]), float(lines.inner[j]))
+        center, scale = reweighted(
+            S[:, j], u, float(lines.location[j]), float(lines.inner[j]), settled
+        )
         # Many rows on one point in the midst of the others are no reason to drop the others.
         scale = max(scale, float(lines.side[j]))
         w = np.minimum(w, taper(np.abs(P[:, j] - center) / scale, FULL, NONE))

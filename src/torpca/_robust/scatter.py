@@ -10,12 +10,14 @@ import numpy.typing as npt
 from scipy.stats import chi2
 
 from torpca._robust.lines import Spread, taper
-from torpca._robust.outlyingness import N_PAIRS, outlyingness, pair_directions
+from torpca._robust.outlyingness import outlyingness, pair_directions
 from torpca._sources.base import Floats
 
 MAX_REWEIGHTINGS = 50
 # Rows by which distances are judged, and those among which the least outlying half is looked for.
 PROBE_ROWS, SAMPLE_ROWS = 20_000, 2000
+# Directions along which it is looked for.
+N_PAIRS = 100
 # Fewer rows for each dimension than this have no half to spare.
 ROWS_PER_DIMENSION = 10
 # Points at which the law of Gaussian rows is looked at.
@@ -31,8 +33,13 @@ class Scatter:
     weights: Floats
 
 
-def robust_scatter(Y: Floats, weights: Floats, center: bool, rng: np.random.Generator) -> Scatter:
-    """Scatter of the scores Y (n, k) of most rows.
+def robust_scatter(
+    Y: Floats, weights: Floats, counts: Floats, center: bool, rng: np.random.Generator
+) -> Scatter:
+    """Scatter of the scores Y (n, k) of most rows, by their `weights` (n,).
+
+    `counts` (n,) says how many rows each stands for, whatever its weight: where the least
+    outlying half is, rows that lost some weight for their residual count as whole ones.
 
     Rows far out inside the subspace tell where it is and not how far its rows spread. From the
     half that is least outlying each row is weighed by its own distance, until nothing changes;
@@ -48,7 +55,7 @@ def robust_scatter(Y: Floats, weights: Floats, center: bool, rng: np.random.Gene
     few = judges
     if len(few) > SAMPLE_ROWS:
         few = np.sort(rng.choice(judges, SAMPLE_ROWS, replace=False))
-    now = _first(Y, weights, few, center, rng)
+    now = _first(Y, weights, counts, few, center, rng)
     factor, w = _consistency(k), weights
     for _ in range(MAX_REWEIGHTINGS):
         distances = mahalanobis(Y, *now)
@@ -65,6 +72,7 @@ def robust_scatter(Y: Floats, weights: Floats, center: bool, rng: np.random.Gene
 def _first(
     Y: Floats,
     weights: Floats,
+    counts: Floats,
     rows: npt.NDArray[np.intp],
     center: bool,
     rng: np.random.Generator,
@@ -74,7 +82,7 @@ def _first(
     Half of few rows spans its dimensions with no measure: then all of them have to do.
     """
     S, copies = np.unique(Y[rows], axis=0, return_inverse=True)
-    w: Floats = np.bincount(copies.reshape(-1), weights[rows], minlength=len(S)).astype(float)
+    w: Floats = np.bincount(copies.reshape(-1), counts[rows], minlength=len(S)).astype(float)
     if len(S) >= ROWS_PER_DIMENSION * Y.shape[1]:
         half = outlyingness(S @ pair_directions(S, w, N_PAIRS, rng), w).nearest_half(w)
         if _spans(S, half):

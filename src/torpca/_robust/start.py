@@ -27,6 +27,8 @@ MAX_CHOICES = 4
 MARGIN = 1.15
 # ... and they must not be this many times farther from its subspace.
 LOOSER = 1.1
+# How closely spreads are found: the start is not the answer.
+ROUGHLY = 1e-3
 # One that holds this many times as many without being a majority is worth a word.
 RIVAL = 2.0
 
@@ -81,28 +83,39 @@ def find_start(
     best: Candidate | None = None
     candidates = []
     for name, half in halves(sample, n_components, rng):
-        now = settle(name, sample, half, n_components)
+        now = settle(name, sample, half, n_components, best)
         candidates.append(now)
         if best is None or holds_more(now, best, sample.weights):
             best = now
     assert best is not None
     held = [shares_held(c, best, sample.weights) for c in candidates]
-    n = source.shape[0]
+    choice = best.choice
+    if choice.rule == "given":
+        choice = choose_rank(choice.rank, principal_variances(sample, best.keep))
     return Start(
-        keep=sample.spread_out(best.keep, n),
-        choice=best.choice,
+        keep=sample.spread_out(best.keep, source.shape[0]),
+        choice=choice,
         name=best.name,
         others=max((new for new, old in held if new > RIVAL * old), default=0.0),
         n_sample=len(sample.rows),
     )
 
 
-def settle(name: str, sample: Sample, half: Floats, n_components: int | float | str) -> Candidate:
-    """Refit the subspace to the rows near it until they stay the same."""
+def settle(
+    name: str,
+    sample: Sample,
+    half: Floats,
+    n_components: int | float | str,
+    best: Candidate | None = None,
+) -> Candidate:
+    """Refit the subspace to the rows near it until they stay the same, or are those of `best`."""
+    if isinstance(n_components, int):  # nothing to choose
+        choice = choose_rank(n_components, np.zeros(min(sample.Z.shape)))
+        return refit(name, sample, half, choice, best)
     variances = principal_variances(sample, half)
     choice = choose_rank(n_components, variances)
     for _ in range(MAX_CHOICES):
-        now = refit(name, sample, half, choice)
+        now = refit(name, sample, half, choice, best)
         if now.exact:
             break
         choice = choose_rank(n_components, principal_variances(sample, now.keep))
@@ -119,17 +132,21 @@ def settle(name: str, sample: Sample, half: Floats, n_components: int | float | 
     return replace(now, choice=replace(now.choice, rule="exact")) if now.exact else now
 
 
-def refit(name: str, sample: Sample, half: Floats, choice: RankChoice) -> Candidate:
+def refit(
+    name: str, sample: Sample, half: Floats, choice: RankChoice, best: Candidate | None = None
+) -> Candidate:
     """Subspace of a given rank, refitted to the rows near it from `half` on."""
     keep = half
     for _ in range(MAX_REFITS):
+        if best is not None and choice.rank == best.choice.rank and np.array_equal(keep, best.keep):
+            return replace(best, name=name)
         residuals, rest, leverage = residuals_of_fit(sample, keep, choice.rank)
-        spread = Spread.of(residuals, sample.weights)
+        spread = Spread.of(residuals, sample.weights, ROUGHLY)
         new = np.where(spread.z(residuals) < FULL, sample.weights, 0.0)
         if spread.scale > 0:
             P = rest @ leading_directions(rest, new, WATCHED)
             P = P / blame(leverage, (keep > 0).astype(float), sample.n_features)[:, None]
-            new = np.where(loyalty(P, P, new) > 0.5, new, 0.0)
+            new = np.where(loyalty(P, P, new, ROUGHLY) > 0.5, new, 0.0)
         if np.array_equal(new, keep) or np.sum(new) < 0.5 * np.sum(sample.weights):
             break
         keep = new
