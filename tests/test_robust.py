@@ -8,21 +8,27 @@ from scipy.stats import chi2
 
 from torpca._core.moments import KeptMoments, KeptRowGram
 from torpca._core.subspace import SubspaceFinder
-from torpca._robust.fit import Threshold
 from torpca._robust.halves import larger_side
 from torpca._robust.limits import exceeded_by, orthogonal_limit, score_limit
-from torpca._robust.lines import Spread, describe_lines, taper, weighted_quantile
-from torpca._robust.loyalty import loyalty
+from torpca._robust.lines import (
+    Spread,
+    describe_lines,
+    looks_clean,
+    taper,
+    weighted_quantile,
+)
+from torpca._robust.loyalty import watch
 from torpca._robust.outlyingness import (
     axes_of_extreme_kurtosis,
     outlyingness,
     pair_directions,
 )
-from torpca._robust.precision import freedom, precision
+from torpca._robust.precision import freedom, precision_law
 from torpca._robust.sample import draw_sample
 from torpca._robust.scale import feature_scales
 from torpca._robust.scatter import robust_scatter
 from torpca._robust.start import find_start
+from torpca._robust.threshold import Threshold
 from torpca._select.rank import choose_rank
 from torpca._sources import Weighted, as_source
 from torpca.datasets import make_outlier_subspace
@@ -266,7 +272,7 @@ def test_rows_without_weight_stay_out_however_near():
 def test_rows_that_leave_the_subspace_together_lose_their_weight():
     P = rng().standard_normal((1000, 3))
     P[:300, 1] = 8.0
-    w = loyalty(P, P, np.ones(1000))
+    w = watch(P, np.ones(1000)).loyalty(P)
     assert np.all(w[:300] == 0)
     assert np.mean(w[300:]) > 0.99
 
@@ -274,10 +280,18 @@ def test_rows_that_leave_the_subspace_together_lose_their_weight():
 # ---- scatter and limits ------------------------------------------------------------------------
 
 
+def test_gaussian_tails_look_clean_and_a_few_percent_of_far_rows_do_not():
+    z = rng().standard_normal(2000)
+    assert looks_clean(z, np.ones(2000))
+    z[:40] = 3.2
+    assert not looks_clean(z, np.ones(2000))
+    assert looks_clean(z, np.where(np.arange(2000) < 40, 0.0, 1.0))
+
+
 @pytest.mark.parametrize("f", [3, 45])
 def test_noise_of_one_level_gives_every_row_the_same_weight(f):
     R = np.sqrt(np.random.default_rng(0).chisquare(f, 20_000))
-    np.testing.assert_array_equal(precision(R, np.ones(len(R)), f), 1.0)
+    assert precision_law(R, np.ones(len(R)), f) is None
 
 
 def test_a_row_of_more_noise_weighs_less_by_its_precision():
@@ -286,10 +300,10 @@ def test_a_row_of_more_noise_weighs_less_by_its_precision():
     f, a = 45, 4.0
     level = 1 / rng.gamma(a, 1.0, 50_000)
     R = np.sqrt(level * rng.chisquare(f, len(level)))
-    w = precision(R, np.ones(len(R)), f)
+    w = precision_law(R, np.ones(len(R)), f).weights(R)
     wanted = 1 / (1.0 + R**2 / 2)
     np.testing.assert_allclose(w / np.mean(w), wanted / np.mean(wanted), rtol=0.1)
-    assert np.max(w) == 1.0
+    assert 0 < np.max(w) <= 1
 
 
 def test_rows_without_weight_do_not_decide_on_precision_and_weights_are_counts():
@@ -297,9 +311,10 @@ def test_rows_without_weight_do_not_decide_on_precision_and_weights_are_counts()
     R = np.sqrt(rng.chisquare(10, 400)) * np.exp(rng.standard_normal(400))
     w = rng.integers(0, 4, 400)
     there = w > 0
-    expected = precision(np.repeat(R, w), np.ones(np.sum(w)), 10)
-    found = precision(np.where(there, R, 1e8 * R), w.astype(float), 10)
-    np.testing.assert_allclose(np.repeat(found, w), expected, rtol=1e-12)
+    expected = precision_law(np.repeat(R, w), np.ones(np.sum(w)), 10)
+    found = precision_law(np.where(there, R, 1e8 * R), w.astype(float), 10)
+    assert found.mean == pytest.approx(expected.mean, rel=1e-12)
+    assert found.shape == pytest.approx(expected.shape, rel=1e-12)
 
 
 def test_freedom_is_the_number_of_equal_variances_beyond_the_rank():

@@ -10,20 +10,16 @@ from torpca._core.loop import Iteration, Step, iterate
 from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, fix_signs, norm
 from torpca._robust.limits import orthogonal_limit, score_limit
-from torpca._robust.lines import Spread, taper
-from torpca._robust.loyalty import WATCHED, blame, loyalty
-from torpca._robust.precision import freedom, precision
-from torpca._robust.scatter import PROBE_ROWS, mahalanobis, robust_scatter
+from torpca._robust.lines import taper
+from torpca._robust.loyalty import WATCHED, blame
+from torpca._robust.precision import freedom, precision_law
+from torpca._robust.scatter import mahalanobis, robust_scatter
 from torpca._robust.start import Start, find_start
+from torpca._robust.threshold import Threshold, residuals
 from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
-# A row that nearly spans a direction by itself has no residual to speak of; its studentised
-# residual is not allowed to divide by less.
-LEAST_FREE = 1e-3
-# Iterations in which rows that conspire are looked for.
-MAX_VERDICTS = 10
 # Standard deviations beyond which it does not matter how far out a row is.
 FAR = 1e150
 
@@ -126,77 +122,12 @@ def robust_fit(
     measured = residuals(fit, part)
     if isinstance(trim, str):
         f = freedom(finder.spectrum(keep * sample_weight), rank)
-        precise = precision(measured[1], keep * sample_weight, f)
-        if np.any(precise < 1.0):
-            part = keep * precise
+        law = precision_law(measured[1], keep * sample_weight, f)
+        if law is not None:
+            part = keep * law.weights(measured[1])
             fit = finder.find(part * sample_weight, rank, polish=True)
             measured = residuals(fit, part)
     return describe(fit, measured, keep, threshold, rng, start, choice, run.converged, history)
-
-
-# ---- the cut-off -------------------------------------------------------------------------------
-
-
-def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats, Floats]:
-    """Residual R of every row, R on equal terms, and leverage h = E^2.
-
-    A row of incoherence E pulls the subspace towards itself: its residual is sqrt(1 - E^2) of
-    what it would be if its part in the fit were anyone's, and that of a row that had no part is
-    sqrt(1 + E^2) of it. On few, long rows this is more than the spread of the residuals.
-    """
-    E, R = fit.scores()
-    R = np.where(fit.rounding(E, R) >= R, 0.0, R)
-    h = np.minimum(E, 1e100) ** 2
-    free = np.maximum(1.0 - keep * h, LEAST_FREE) * (1.0 + (1.0 - keep) * h)
-    return R, R / np.sqrt(free), h
-
-
-class Threshold:
-    """Weights of rows from their residuals: by the spread of most of them, or a given share."""
-
-    def __init__(self, sample_weight: Floats, trim: float | str, rng: np.random.Generator) -> None:
-        self.trim = trim
-        self.there = sample_weight > 0
-        rows = np.flatnonzero(self.there)
-        if len(rows) > PROBE_ROWS:
-            rows = np.sort(rng.choice(rows, PROBE_ROWS, replace=False))
-        self.probe = rows
-        self.sample_weight = sample_weight
-        self.loyal = np.ones(len(sample_weight))
-        self.verdicts = 0
-
-    def __call__(self, R: Floats) -> Floats:
-        """Return the weight of each row, between 0 and 1."""
-        w = taper(self.spread(R).z(R)) if isinstance(self.trim, str) else self._nearest(R)
-        return np.where(self.there, w, 0.0)
-
-    def spread(self, R: Floats) -> Spread:
-        """Spread of most of the residuals R (n,)."""
-        return Spread.of(R[self.probe], self.sample_weight[self.probe])
-
-    def undecided(self) -> bool:
-        """Whether rows that conspire are still looked for.
-
-        Directions beyond the subspace that hardly differ in size turn from one iteration to the
-        next, and new rows are far out along them each time: at some point the verdict stands.
-        """
-        return self.verdicts < MAX_VERDICTS
-
-    def judge(self, P: Floats, keep: Floats) -> None:
-        """Weigh rows by their projections P (n, q) on directions beyond the subspace."""
-        rows = self.probe
-        self.loyal = loyalty(P, P[rows], self.sample_weight[rows] * keep[rows])
-        self.verdicts += 1
-
-    def _nearest(self, R: Floats) -> Floats:
-        """Whole weight for the nearest rows that make up 1 - trim, the last of them in part."""
-        order = np.argsort(np.where(self.there, R, np.inf), kind="stable")
-        counts = self.sample_weight[order]
-        before = np.cumsum(counts) - counts
-        wanted = (1.0 - float(self.trim)) * float(np.sum(counts)) * (1 + 1e-12)
-        w = np.zeros(len(R))
-        w[order] = np.clip((wanted - before) / np.where(counts > 0, counts, 1.0), 0.0, 1.0)
-        return w
 
 
 # ---- what the fit says -------------------------------------------------------------------------

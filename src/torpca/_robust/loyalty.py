@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from torpca._robust.lines import EQUAL, SETTLED, describe_lines, reweighted, taper
-from torpca._sources.base import Floats
+from torpca._sources.base import Array, Floats, place
 
 # Directions beyond the subspace that are watched, and the standard deviations along one of them
 # at which a row begins to lose its weight and has lost it: of Gaussian rows hardly one.
@@ -13,18 +16,34 @@ WATCHED = 3
 FULL, NONE = 4.0, 6.0
 
 
-def blame(leverage: Floats, keep: Floats, dimensions: int) -> Floats:
+def blame(leverage: Any, keep: Any, dimensions: int) -> Any:
     """How far beyond noise a row leaves the subspace because of the subspace's own error, (n,).
 
     The subspace is off by chance in as many directions as it has, by an angle whose square is
     (dimensions) sigma^2 / s^2; a row that had no part in it shows that in full, and rows far out
     most: sqrt(1 + dimensions * leverage) times the noise. On few, long rows that is a lot.
     """
-    return np.sqrt(1.0 + (1.0 - keep) * dimensions * np.minimum(leverage, 1e100))
+    return (1.0 + (1.0 - keep) * dimensions * leverage) ** 0.5
 
 
-def loyalty(P: Floats, sample: Floats, weights: Floats, settled: float = SETTLED) -> Floats:
-    """Weights (n,) of rows by how far out they are along directions beyond the subspace.
+@dataclass(frozen=True)
+class Watch:
+    """Where most rows are along directions beyond the subspace, (q,) each."""
+
+    center: Floats
+    scale: Floats
+    """Infinite along directions that say nothing."""
+
+    def loyalty(self, P: Array, xp: Any = np) -> Array:
+        """Weight of each row by its projections P (n, q): 0 for those far out along one of them."""
+        if P.shape[1] == 0:
+            return xp.ones(P.shape[0], dtype=P.dtype)
+        z = xp.abs(P - place(xp, self.center, P)) / place(xp, self.scale, P)
+        return taper(xp.max(z, axis=1), FULL, NONE, xp)
+
+
+def watch(P: Floats, weights: Floats, settled: float = SETTLED) -> Watch:
+    """Spread of most rows along directions beyond the subspace.
 
     Bad rows whose residuals are no longer than those of good ones can tilt the subspace all the
     same if they all point one way. Then that way is among the first directions beyond the
@@ -32,27 +51,25 @@ def loyalty(P: Floats, sample: Floats, weights: Floats, settled: float = SETTLED
 
     Parameters
     ----------
-    P : ndarray of shape (n, q)
-        Projections of the rows.
-    sample : ndarray of shape (m, q)
-        Projections of the rows by which the spread of most of them is judged.
+    P : ndarray of shape (m, q)
+        Projections of rows on the directions.
     weights : ndarray of shape (m,)
         Their weights; those of weight zero do not count.
     settled : float
         How closely the spread is found, as a share of it.
     """
-    w = np.ones(len(P))
+    q = P.shape[1]
+    center, scale = np.zeros(q), np.full(q, np.inf)
     counts = weights > 0
-    if P.shape[1] == 0 or not counts.any():
-        return w
-    S, u = sample[counts], weights[counts]
+    if q == 0 or not counts.any():
+        return Watch(center, scale)
+    S, u = P[counts], weights[counts]
     lines = describe_lines(S, u)
     size = np.max(np.abs(S), axis=0)
     for j in np.flatnonzero(lines.inner > EQUAL * size):
-        center, scale = reweighted(
+        center[j], spread = reweighted(
             S[:, j], u, float(lines.location[j]), float(lines.inner[j]), settled
         )
         # Many rows on one point in the midst of the others are no reason to drop the others.
-        scale = max(scale, float(lines.side[j]))
-        w = np.minimum(w, taper(np.abs(P[:, j] - center) / scale, FULL, NONE))
-    return w
+        scale[j] = max(spread, float(lines.side[j]))
+    return Watch(center, scale)

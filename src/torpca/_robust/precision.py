@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from torpca._sources.base import Floats
+from torpca._sources.base import Array, Floats
 
 # Squares of residuals must spread this much more than noise of one level lets them.
 UNEVEN = 1.02
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Law of the levels of noise: inverse gamma, of shape `shape`.
+
+    The expected precision of a row given its residual R is proportional to
+    (shape + f/2) / (shape - 1 + f R^2 / (2 mean)): the weights of a multivariate t law.
+    """
+
+    shape: float
+    freedom: float
+    """Degrees of freedom f of the squared residuals of rows of one level."""
+    mean: float
+    """Mean of the squared residuals."""
+
+    def weights(self, R: Array) -> Array:
+        """Weight of rows with residuals R (n,), between 0 and 1."""
+        least = self.shape - 1
+        far = (R / self.mean**0.5) ** 2
+        return least / (least + 0.5 * self.freedom * far)
 
 
 def freedom(spectrum: Floats | None, rank: int) -> float:
@@ -22,25 +45,19 @@ def freedom(spectrum: Floats | None, rank: int) -> float:
     return float(np.sum(rest) ** 2 / np.sum(rest**2))
 
 
-def precision(R: Floats, weights: Floats, f: float) -> Floats:
-    """Weight of each row (n,), at most 1, by the level of noise its residual R speaks of.
+def precision_law(R: Floats, weights: Floats, f: float) -> Precision | None:
+    """Law of the levels of noise of rows with residuals R (n,); None if there is one level.
 
     With noise of one level the squares of the residuals are a multiple of chi-squared with `f`
-    degrees of freedom. If they spread more, the levels differ from row to row; given that the
-    levels follow an inverse gamma law of shape a, the expected precision of a row is
-    proportional to (a + f/2) / (a - 1 + f R^2 / (2 m)) with m the mean of R^2: the weights of a
-    multivariate t law, whose a is found from the spread.
+    degrees of freedom. How much more they spread tells the shape of the law of the levels.
     """
-    ones = np.ones(len(R))
     inside = weights > 0
     top = float(np.max(R[inside], initial=0.0))
     if top == 0.0 or not np.isfinite(f):
-        return ones
+        return None
     squares, w = np.square(R[inside] / top), weights[inside]
-    mean = np.average(squares, weights=w)
-    uneven = (1 + np.average(np.square(squares / mean - 1), weights=w)) / (1 + 2 / f)
+    mean = float(np.average(squares, weights=w))
+    uneven = (1 + float(np.average(np.square(squares / mean - 1), weights=w))) / (1 + 2 / f)
     if uneven <= UNEVEN:
-        return ones
-    a = (2 * uneven - 1) / (uneven - 1)
-    out = 1 / (a - 1 + 0.5 * f * np.square(np.minimum(R / top, 1e100)) / mean)
-    return np.minimum(out / np.max(out[inside]), 1.0)
+        return None
+    return Precision((2 * uneven - 1) / (uneven - 1), f, mean * top**2)

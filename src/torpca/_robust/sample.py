@@ -191,7 +191,7 @@ def residuals_of_fit(sample: Sample, keep: Floats, rank: int) -> tuple[Floats, F
     R = np.linalg.norm(rest, axis=1)
     # A direction of the Gram matrix is good to BLUR of the longest, and rows have that much of it.
     size = np.linalg.norm(Y, axis=1) + np.sqrt(max(np.trace(G), 0.0))
-    leverage = np.sum(np.square(Y) / theta, axis=1) / np.sum(keep)
+    leverage = np.minimum(np.sum(np.square(Y) / theta, axis=1) / np.sum(keep), 1e100)
     return np.where(BLUR * size >= R, 0.0, R), rest, leverage
 
 

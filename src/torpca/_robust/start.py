@@ -8,7 +8,7 @@ import numpy as np
 
 from torpca._robust.halves import halves
 from torpca._robust.lines import FULL, Spread
-from torpca._robust.loyalty import WATCHED, blame, loyalty
+from torpca._robust.loyalty import WATCHED, blame, watch
 from torpca._robust.sample import (
     Sample,
     draw_sample,
@@ -146,7 +146,7 @@ def refit(
         if spread.scale > 0:
             P = rest @ leading_directions(rest, new, WATCHED)
             P = P / blame(leverage, (keep > 0).astype(float), sample.n_features)[:, None]
-            new = np.where(loyalty(P, P, new, ROUGHLY) > 0.5, new, 0.0)
+            new = np.where(watch(P, new, ROUGHLY).loyalty(P) > 0.5, new, 0.0)
         if np.array_equal(new, keep) or np.sum(new) < 0.5 * np.sum(sample.weights):
             break
         keep = new

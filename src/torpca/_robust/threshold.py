@@ -1,0 +1,106 @@
+"""Weights of rows by how far they are from the subspace."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torpca._core.subspace import Fit
+from torpca._robust.lines import (
+    CLEAN_FULL,
+    CLEAN_NONE,
+    FULL,
+    NONE,
+    Spread,
+    looks_clean,
+    taper,
+)
+from torpca._robust.loyalty import Watch, watch
+from torpca._robust.scatter import PROBE_ROWS
+from torpca._sources.base import Floats
+
+# A row that nearly spans a direction by itself has no residual to speak of; its studentised
+# residual is not allowed to divide by less.
+LEAST_FREE = 1e-3
+# Iterations in which rows that conspire are looked for.
+MAX_VERDICTS = 10
+
+
+def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats, Floats]:
+    """Residual R of every row, R on equal terms, and leverage h = E^2.
+
+    A row of incoherence E pulls the subspace towards itself: its residual is sqrt(1 - E^2) of
+    what it would be if its part in the fit were anyone's, and that of a row that had no part is
+    sqrt(1 + E^2) of it. On few, long rows this is more than the spread of the residuals.
+    """
+    E, R = fit.scores()
+    R = np.where(fit.rounding(E, R) >= R, 0.0, R)
+    h = np.minimum(E, 1e100) ** 2
+    return R, R / np.sqrt(free_part(h, keep)), h
+
+
+def free_part(h: Floats, keep: Floats) -> Floats:
+    """Share of a row's squared distance that is left in its squared residual."""
+    return np.maximum(1.0 - keep * h, LEAST_FREE) * (1.0 + (1.0 - keep) * h)
+
+
+class Threshold:
+    """Weights of rows from their residuals: by the spread of most of them, or a given share."""
+
+    def __init__(self, sample_weight: Floats, trim: float | str, rng: np.random.Generator) -> None:
+        self.trim = trim
+        self.there = sample_weight > 0
+        rows = np.flatnonzero(self.there)
+        if len(rows) > PROBE_ROWS:
+            rows = np.sort(rng.choice(rows, PROBE_ROWS, replace=False))
+        self.probe = rows
+        self.sample_weight = sample_weight
+        self.clean = True
+        self.loyal = np.ones(len(sample_weight))
+        self.watch = Watch(np.zeros(0), np.zeros(0))
+        self.verdicts = 0
+
+    def __call__(self, R: Floats) -> Floats:
+        """Return the weight of each row, between 0 and 1."""
+        w = self._near(R) if isinstance(self.trim, str) else self._nearest(R)
+        return np.where(self.there, w, 0.0)
+
+    def spread(self, R: Floats) -> Spread:
+        """Spread of most of the residuals R (n,)."""
+        return Spread.of(R[self.probe], self.sample_weight[self.probe])
+
+    def limits(self) -> tuple[float, float]:
+        """Standard deviations at which a row begins to lose weight, and has lost it."""
+        return (CLEAN_FULL, CLEAN_NONE) if self.clean else (FULL, NONE)
+
+    def undecided(self) -> bool:
+        """Whether rows that conspire are still looked for.
+
+        Directions beyond the subspace that hardly differ in size turn from one iteration to the
+        next, and new rows are far out along them each time: at some point the verdict stands.
+        """
+        return self.verdicts < MAX_VERDICTS
+
+    def judge(self, P: Floats, keep: Floats) -> None:
+        """Weigh rows by their projections P (n, q) on directions beyond the subspace."""
+        rows = self.probe
+        self.watch = watch(P[rows], self.sample_weight[rows] * keep[rows])
+        self.loyal = self.watch.loyalty(P)
+        self.verdicts += 1
+
+    def _near(self, R: Floats) -> Floats:
+        """Whole weight for rows near the subspace, none for those far off."""
+        self.last = self.spread(R)
+        z = self.last.z(R)
+        # Once in doubt, always in doubt: else the iterations might go to and fro.
+        self.clean = self.clean and looks_clean(z[self.probe], self.sample_weight[self.probe])
+        return taper(z, *self.limits())
+
+    def _nearest(self, R: Floats) -> Floats:
+        """Whole weight for the nearest rows that make up 1 - trim, the last of them in part."""
+        order = np.argsort(np.where(self.there, R, np.inf), kind="stable")
+        counts = self.sample_weight[order]
+        before = np.cumsum(counts) - counts
+        wanted = (1.0 - float(self.trim)) * float(np.sum(counts)) * (1 + 1e-12)
+        w = np.zeros(len(R))
+        w[order] = np.clip((wanted - before) / np.where(counts > 0, counts, 1.0), 0.0, 1.0)
+        return w
