@@ -22,6 +22,7 @@ from torpca._robust.outlyingness import (
     axes_of_extreme_kurtosis,
     outlyingness,
     pair_directions,
+    sphered,
 )
 from torpca._robust.precision import freedom, precision_law
 from torpca._robust.sample import draw_sample
@@ -190,7 +191,7 @@ def test_the_nearest_half_weighs_half():
 def test_a_group_of_two_in_five_is_on_the_axis_of_least_kurtosis():
     Z = rng().standard_normal((1000, 8))
     Z[:400, 3] += 30
-    P, kurtosis = axes_of_extreme_kurtosis(Z, np.ones(1000), 8, rng())
+    P, kurtosis = axes_of_extreme_kurtosis(sphered(Z, np.ones(1000), 8), np.ones(1000), rng())
     side = larger_side(P[:, np.argmin(kurtosis)], np.ones(1000))
     assert not side[:400].any()
     assert side[400:].all()

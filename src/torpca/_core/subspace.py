@@ -105,7 +105,7 @@ class SubspaceFinder:
         else:
             mean, G = self._moments_in(frame).of(keep)
             rows, mask = weighted(frame.about(mean), keep)
-            V, s = _top_of_gram(G, k)
+            V, s = top_of_gram(G, k)
             if self.solve is _solve_dual:
                 V = _from_left(rows, mask, V, s)
         zero = RANK_ULPS * self.eps * s[0]
@@ -128,6 +128,14 @@ class SubspaceFinder:
         values: Floats = np.maximum(eigh(G, eigvals_only=True, check_finite=False)[::-1], 0.0)
         return values
 
+    def moments(self, keep: Keep) -> tuple[Floats | None, Floats]:
+        """Mean of the kept rows (None if uncentred) and their Gram matrix about it.
+
+        The (d, d) one or, for few, long rows, the (n_kept, n_kept) one; in the unit of the frame.
+        """
+        frame = choose_frame(self.source, self.magnitudes, keep > 0)
+        return self._moments_in(frame).of(keep)
+
     def beyond(self, fit: Fit, keep: Keep, q: int) -> Floats:
         """Directions (d, q) in which the rows of `keep` leave the subspace most, to a few digits.
 
@@ -145,7 +153,7 @@ class SubspaceFinder:
         else:
             Y = rows.matmul(fit.V)[mask]
             G = G - Y @ Y.T
-        W, s = _top_of_gram((G + G.T) / 2, q)
+        W, s = top_of_gram((G + G.T) / 2, q)
         W, s = W[:, s**2 > BLURRED * size], s[s**2 > BLURRED * size]
         if len(s) == 0:
             return nothing
@@ -211,12 +219,12 @@ def choose_solver(n: int, d: int) -> Solver:
 
 def _solve_gram(rows: RowSource, keep: Mask, k: int) -> tuple[Floats, Floats]:
     """Through the (d, d) Gram matrix."""
-    return _top_of_gram(rows.gram(keep), k)
+    return top_of_gram(rows.gram(keep), k)
 
 
 def _solve_dual(rows: RowSource, keep: Mask, k: int) -> tuple[Floats, Floats]:
     """Through the (n_kept, n_kept) Gram matrix, when rows are fewer than features."""
-    U, s = _top_of_gram(rows.row_gram(keep), k)
+    U, s = top_of_gram(rows.row_gram(keep), k)
     return _from_left(rows, keep, U, s), s
 
 
@@ -228,7 +236,7 @@ def _from_left(rows: RowSource, keep: Mask, U: Floats, s: Floats) -> Floats:
     return V
 
 
-def _top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
+def top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
     """Top `k` eigenvectors of G, and the square roots of its eigenvalues, largest first."""
     m = G.shape[0]
     k = min(k, m)

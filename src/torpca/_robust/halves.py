@@ -13,6 +13,7 @@ from torpca._robust.outlyingness import (
     axes_of_extreme_kurtosis,
     outlyingness,
     pair_directions,
+    sphered,
 )
 from torpca._robust.sample import Sample, principal_variances
 from torpca._select.rank import choose_rank
@@ -43,12 +44,12 @@ def halves(
 
     core = _not_hopeless(pairs, weights)
     both, flattest = pairs, (np.inf, np.zeros(len(Z)))
-    for count in AXES:
-        if 10 * count > np.count_nonzero(core):
+    enough = [count for count in AXES if 10 * count <= np.count_nonzero(core)]
+    Y = sphered(Z, core, max(enough, default=0)) if enough else Z[:, :0]
+    for count in enough:
+        if Y.shape[1] == 0:
             break
-        P, kurtosis = axes_of_extreme_kurtosis(Z, core, count, rng)
-        if P.shape[1] == 0:
-            break
+        P, kurtosis = axes_of_extreme_kurtosis(Y[:, :count], core, rng)
         both = both.joined(outlyingness(P, weights))
         at = int(np.argmin(kurtosis))
         flattest = min(flattest, (kurtosis[at], P[:, at]), key=lambda pair: pair[0])

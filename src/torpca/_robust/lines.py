@@ -242,6 +242,16 @@ class Spread:
             return np.where(y <= self.location * (1 + 1e-6), 0.0, np.inf)
         return (y - self.location) / self.scale
 
+    def square_at(self, z: float) -> float:
+        """Square of the distance that is `z` standard deviations from the location."""
+        return max(self.location + z * self.scale, 0.0) ** 3 * self.unit**2
+
+    def z_of_squares(self, squares: Array, xp: Any = np) -> Array:
+        """`z` of distances given by their squares, of a fit that is not exact, in any library."""
+        y = squares / self.unit**2
+        y = np.cbrt(y) if xp is np else y ** (1 / 3)
+        return (y - self.location) / self.scale
+
 
 def _roots(distances: Floats, unit: float) -> Floats:
     with np.errstate(over="ignore"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import eigh
 
 from torpca._robust.lines import EQUAL, describe_lines
 from torpca._sources.base import Floats
@@ -77,29 +78,37 @@ def pair_directions(Z: Floats, weights: Floats, count: int, rng: np.random.Gener
     return D[:, length > 0] / length[length > 0]
 
 
-def axes_of_extreme_kurtosis(
-    Z: Floats, weights: Floats, count: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Projections (m, q) of all rows on axes along which kurtosis is extreme, and the kurtosis.
+def sphered(Z: Floats, weights: Floats, count: int) -> Floats:
+    """Coordinates (m, q) of all rows on the leading principal axes of the weighted ones.
 
-    Of the weighted rows, within their `count` leading principal axes; the axes are uncorrelated.
-    A group of a third or a half of the rows makes the kurtosis small, a few far rows make it
-    large (Pena and Prieto 2001). Symmetric fixed-point iteration (Hyvarinen 1999).
+    In units of their standard deviations there; q is `count`, or the number of axes there are.
     """
     total = np.sum(weights)
     C = Z - (weights @ Z) / total
-    theta, V = np.linalg.eigh((C * weights[:, None]).T @ C / total)
-    theta, V = theta[::-1][:count], V[:, ::-1][:, :count]
+    G = (C * weights[:, None]).T @ C / total
+    d = len(G)
+    theta, V = eigh(G, subset_by_index=[max(0, d - count), d - 1], check_finite=False)
+    theta, V = theta[::-1], V[:, ::-1]
     there = theta > EQUAL * max(theta[0], 0.0)
-    if not there.any():
-        return np.zeros((len(Z), 0)), np.zeros(0)
-    Y = C @ (V[:, there] / np.sqrt(theta[there]))
+    Y: Floats = C @ (V[:, there] / np.sqrt(theta[there]))
+    return Y
+
+
+def axes_of_extreme_kurtosis(
+    Y: Floats, weights: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Projections (m, q) of `sphered` rows Y (m, q) on axes of extreme kurtosis, and the kurtosis.
+
+    A group of a third or a half of the weighted rows makes the kurtosis small, a few far rows make
+    it large (Pena and Prieto 2001). Symmetric fixed-point iteration (Hyvarinen 1999).
+    """
     inside = weights > 0
-    core, share = Y[inside], (weights[inside] / total)[:, None]
+    core, share = Y[inside], (weights[inside] / np.sum(weights))[:, None]
     M = np.linalg.qr(rng.standard_normal((Y.shape[1], Y.shape[1])))[0]
+    weighted = (core * share).T
     for _ in range(AXIS_ITERATIONS):
         on = core @ M
-        left, _, right = np.linalg.svd((core * share).T @ (on * on * on) - 3 * M)
+        left, _, right = np.linalg.svd(weighted @ (on * on * on) - 3 * M)
         M = left @ right
     kurtosis = np.sum(share * np.square(np.square(core @ M)), axis=0)
     return Y @ M, kurtosis

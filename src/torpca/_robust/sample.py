@@ -14,8 +14,8 @@ from torpca._core.frame import frame_of_size
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
 
-# Rows of the sample: as many as a product with their directions takes no time for.
-SAMPLE_ROWS, SAMPLE_ROWS_LONG, LONG = 2000, 600, 500
+# Rows of the sample: all of a small table; fewer, the longer they are.
+SAMPLE_ROWS, FEWEST_ROWS, SAMPLE_NUMBERS = 2000, 600, 2e5
 # Rows of the sample for each direction asked for, at least.
 ROWS_PER_DIRECTION = 10
 # A residual this small beside its row comes from the Gram matrix of the sample, not from the row.
@@ -66,7 +66,7 @@ def draw_sample(
     d = source.shape[1]
     there = np.flatnonzero(weights > 0)
     if n_sample is None:
-        n_sample = SAMPLE_ROWS if d <= LONG else SAMPLE_ROWS_LONG
+        n_sample = int(np.clip(SAMPLE_NUMBERS // d, FEWEST_ROWS, SAMPLE_ROWS))
         if not isinstance(n_components, str):
             n_sample = max(n_sample, ROWS_PER_DIRECTION * int(n_components))
     if n_sample < len(there):

@@ -20,6 +20,8 @@ PROBE_ROWS, SAMPLE_ROWS = 20_000, 2000
 N_PAIRS = 100
 # Fewer rows for each dimension than this have no half to spare.
 ROWS_PER_DIMENSION = 10
+# Most rows are one point, or there is no dimension to spread in.
+EXACT = Spread(0.0, 0.0, 1.0)
 # Points at which the law of Gaussian rows is looked at.
 GRID = 4000
 
@@ -31,6 +33,9 @@ class Scatter:
     center: Floats
     covariance: Floats
     weights: Floats
+    spread: Spread
+    """How the good rows' distances spread that the covariance, as it was before the correction
+    for Gaussian rows, gives them."""
 
 
 def robust_scatter(
@@ -47,7 +52,7 @@ def robust_scatter(
     """
     k = Y.shape[1]
     if k == 0:
-        return Scatter(np.zeros(0), np.zeros((0, 0)), weights)
+        return Scatter(np.zeros(0), np.zeros((0, 0)), weights, EXACT)
     judges = np.flatnonzero(weights > 0)
     if len(judges) > PROBE_ROWS:
         judges = np.sort(rng.choice(judges, PROBE_ROWS, replace=False))
@@ -56,17 +61,18 @@ def robust_scatter(
     if len(few) > SAMPLE_ROWS:
         few = np.sort(rng.choice(judges, SAMPLE_ROWS, replace=False))
     now = _first(Y, weights, counts, few, center, rng)
-    factor, w = _consistency(k), weights
+    factor, w = consistency(k), weights
     for _ in range(MAX_REWEIGHTINGS):
         distances = mahalanobis(Y, *now)
-        u = weights * taper(Spread.of(distances[judges], weights[judges]).z(distances))
+        spread = Spread.of(distances[judges], weights[judges])
+        u = weights * taper(spread.z(distances))
         if not _spans(Y, u):  # most rows are one point along an axis: no measure for the others
-            return Scatter(*_moments(Y, weights, center), weights)
+            return Scatter(*_moments(Y, weights, center), weights, EXACT)
         settled = np.max(np.abs(u - w)) <= 1e-9 * np.max(weights)
         w, now = u, _moments(Y, u, center)
         if settled:
             break
-    return Scatter(now[0], factor * now[1], w)
+    return Scatter(now[0], factor * now[1], w, spread)
 
 
 def _first(
@@ -120,7 +126,7 @@ def _spans(Y: Floats, w: Floats) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _consistency(k: int) -> float:
+def consistency(k: int) -> float:
     """Variance of Gaussian rows in k dimensions over that which `robust_scatter` finds."""
     squares = chi2.ppf((np.arange(GRID) + 0.5) / GRID, k)
     distances, ones = np.sqrt(squares), np.ones(GRID)

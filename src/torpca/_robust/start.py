@@ -27,6 +27,8 @@ MAX_CHOICES = 4
 MARGIN = 1.15
 # ... and they must not be this many times farther from its subspace.
 LOOSER = 1.1
+# Sets of rows that differ in less than this share of all rows will end as one.
+A_FEW = 0.005
 # How closely spreads are found: the start is not the answer.
 ROUGHLY = 1e-3
 # One that holds this many times as many without being a majority is worth a word.
@@ -138,7 +140,7 @@ def refit(
     """Subspace of a given rank, refitted to the rows near it from `half` on."""
     keep = half
     for _ in range(MAX_REFITS):
-        if best is not None and choice.rank == best.choice.rank and np.array_equal(keep, best.keep):
+        if best is not None and choice.rank == best.choice.rank and alike(keep, best.keep, sample):
             return replace(best, name=name)
         residuals, rest, leverage = residuals_of_fit(sample, keep, choice.rank)
         spread = Spread.of(residuals, sample.weights, ROUGHLY)
@@ -147,10 +149,17 @@ def refit(
             P = rest @ leading_directions(rest, new, WATCHED)
             P = P / blame(leverage, (keep > 0).astype(float), sample.n_features)[:, None]
             new = np.where(watch(P, new, ROUGHLY).loyalty(P) > 0.5, new, 0.0)
-        if np.array_equal(new, keep) or np.sum(new) < 0.5 * np.sum(sample.weights):
+        if np.sum(new) < 0.5 * np.sum(sample.weights):
             break
-        keep = new
+        keep, old = new, keep
+        if alike(new, old, sample):
+            break
     return Candidate(name, keep, residuals, spread, choice)
+
+
+def alike(a: Floats, b: Floats, sample: Sample) -> bool:
+    """Whether two sets of rows, by their weights, are the same but for a few."""
+    return float(np.sum(np.abs(a - b))) <= A_FEW * float(np.sum(sample.weights))
 
 
 def holds_more(new: Candidate, old: Candidate, weights: Floats) -> bool:

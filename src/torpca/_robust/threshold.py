@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from torpca._core.subspace import Fit
@@ -16,7 +18,7 @@ from torpca._robust.lines import (
 )
 from torpca._robust.loyalty import Watch, watch
 from torpca._robust.scatter import PROBE_ROWS
-from torpca._sources.base import Floats
+from torpca._sources.base import Array, Floats
 
 # A row that nearly spans a direction by itself has no residual to speak of; its studentised
 # residual is not allowed to divide by less.
@@ -38,9 +40,9 @@ def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats, Floats]:
     return R, R / np.sqrt(free_part(h, keep)), h
 
 
-def free_part(h: Floats, keep: Floats) -> Floats:
+def free_part(h: Array, keep: Array, xp: Any = np) -> Array:
     """Share of a row's squared distance that is left in its squared residual."""
-    return np.maximum(1.0 - keep * h, LEAST_FREE) * (1.0 + (1.0 - keep) * h)
+    return xp.clip(1.0 - keep * h, LEAST_FREE, None) * (1.0 + (1.0 - keep) * h)
 
 
 class Threshold:

@@ -53,9 +53,21 @@ def to_numpy(array: Array) -> npt.NDArray[Any]:
     return np.asarray(array)
 
 
+def row_squares(xp: Any, block: Array) -> Array:
+    """Sum of squares of each row of `block`."""
+    if hasattr(block, "tocsr"):  # SciPy sparse: a block of a native sweep
+        return np.asarray(block.multiply(block).sum(axis=1)).reshape(-1)
+    return np.vecdot(block, block) if xp is np else xp.sum(block * block, axis=1)
+
+
 def row_norms(xp: Any, block: Array) -> Array:
     """Euclidean norm of each row of `block`."""
-    return xp.sqrt(xp.sum(block * block, axis=1))
+    return xp.sqrt(row_squares(xp, block))
+
+
+def dtype_of(block: Array) -> Any:
+    """Type of the numbers of `block`, NumPy's name for it."""
+    return np.float32 if "float32" in str(block.dtype) else np.float64
 
 
 class RowSource(ABC):
@@ -92,11 +104,13 @@ class RowSource(ABC):
     # ---- one pass over the rows -----------------------------------------------------------
 
     def sweep(
-        self, kernel: Kernel, keep: Mask | None = None
+        self, kernel: Kernel, keep: Mask | None = None, native: bool = False
     ) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
         """Run `kernel` over all kept rows: its numbers per row, in place, and its totals.
 
-        Rows that are not kept read zero in the numbers per row.
+        Rows that are not kept read zero in the numbers per row. A kernel that asks no more of
+        blocks than products and `row_squares` may have them `native`: float32 if the data is, and
+        sparse if the rows are, where that is cheaper.
         """
         return gather(
             self.shape,
@@ -228,11 +242,20 @@ def gather(
         for out, value in zip(per_row, values, strict=True):
             out[rows] = to_numpy(value)
         # Totals stay in the rows' own library until the end: on a GPU each trip home costs.
+        # They add up in float64, whatever the blocks are.
+        parts = tuple(p if dtype_of(p) is np.float64 else _double(p) for p in parts)
         if totals is None:
             totals = list(parts)
         else:
             totals = [t + p for t, p in zip(totals, parts, strict=True)]
     return per_row, tuple(to_numpy(t) for t in (sums if totals is None else totals))
+
+
+def _double(array: Array) -> Array:
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float64)
+    xp = array.__array_namespace__() if hasattr(array, "__array_namespace__") else None
+    return to_numpy(array).astype(np.float64) if xp is None else xp.astype(array, xp.float64)
 
 
 def kept_slices(n: int, step: int, keep: Mask | None) -> Iterator[tuple[slice, Rows, Any]]:

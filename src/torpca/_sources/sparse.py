@@ -12,10 +12,12 @@ import scipy.sparse as sp
 from torpca._sources.base import (
     Array,
     Floats,
+    Kernel,
     Mask,
     Rows,
     RowSource,
     default_block_rows,
+    gather,
     kept_slices,
 )
 from torpca._sources.views import Centered
@@ -78,6 +80,13 @@ class SparseSource(RowSource):
     def _dense(self, block: Any) -> Floats:
         dense: Floats = block.toarray().astype(np.float64, copy=False) - self.offset
         return dense
+
+    def sweep(self, kernel: Kernel, keep: Mask | None = None, native: bool = False) -> Any:
+        """Run `kernel` over dense blocks or, if it takes them, over slabs of sparse rows."""
+        if not native or not self.by_rows or keep is not None or self.offset.any():
+            return super().sweep(kernel, keep)
+        pieces = ((rows, *kernel(np, rows, slab)) for rows, slab in self._slabs())
+        return gather(self.shape, kernel, pieces)
 
     # ---- products, by slabs of the stored format -----------------------------------------------
 

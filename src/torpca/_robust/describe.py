@@ -1,0 +1,95 @@
+"""What a fit says of the rows: distances, scatter, limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from torpca._core.loop import Iteration
+from torpca._core.subspace import fix_signs, norm
+from torpca._robust.limits import orthogonal_limit, score_limit
+from torpca._robust.lines import taper
+from torpca._robust.scatter import mahalanobis, robust_scatter
+from torpca._robust.small import Settled
+from torpca._robust.start import Start
+from torpca._select.rank import RankChoice
+from torpca._sources.base import Floats
+
+# Standard deviations beyond which it does not matter how far out a row is.
+FAR = 1e150
+
+
+@dataclass(frozen=True)
+class RobustFit:
+    """Principal components of the good rows, and what each row has to do with them."""
+
+    mean: Floats | None
+    V: Floats
+    """Principal directions (d, k) of the good rows."""
+    scales: Floats
+    """Standard deviations of the good rows along them, (k,)."""
+    left_over: float
+    """Root-mean-square distance of the good rows from the subspace."""
+    n_good: float
+    """Weight of the rows behind these numbers, in rows."""
+    weights: Floats
+    """Weight of each row in the subspace, between 0 and 1, (n,)."""
+    score_distances: Floats
+    orthogonal_distances: Floats
+    limits: dict[str, float]
+    rank: RankChoice
+    start: Start
+    history: tuple[Iteration, ...] = field(repr=False)
+    converged: bool
+
+
+def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
+    """Distances, scatter and limits of all rows, given the subspace."""
+    fit, threshold, R, studentised = (
+        settled.fit,
+        settled.threshold,
+        settled.residuals,
+        settled.studentised,
+    )
+    sample_weight = threshold.sample_weight
+    weights = settled.keep * sample_weight
+    center = fit.mean is not None
+    if not isinstance(threshold.trim, str):
+        # How many rows the fit left out is no measure of how far good rows are.
+        studentised = R
+        weights = sample_weight * taper(threshold.spread(R).z(R))
+    k = fit.V.shape[1]
+    unit = float(fit.s[0]) / np.sqrt(max(np.sum(weights), 1.0)) if k else 1.0
+    Y = fit.rows().matmul(fit.V)
+    with np.errstate(over="ignore"):
+        Y /= unit if fit.frame.factors is None else (unit * fit.frame.factors)[:, None]
+    Y = np.clip(Y, -FAR, FAR)
+    scatter = robust_scatter(Y, weights, sample_weight, center, rng)
+    score = mahalanobis(Y, scatter.center, scatter.covariance)
+    limits = {
+        "score": score_limit(score, np.where(scatter.weights > 0, sample_weight, 0.0), k),
+        "orthogonal": orthogonal_limit(studentised, weights),
+    }
+    theta, Q = np.linalg.eigh(scatter.covariance)
+    theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
+    V = fix_signs(fit.V @ Q)
+    mean = None if fit.mean is None else fit.mean + unit * (fit.V @ scatter.center)
+    n_good = float(np.sum(weights))
+    inside = weights > 0
+    left_over = norm(np.sqrt(weights[inside]) * R[inside]) / np.sqrt(max(1.0, n_good - center))
+    return RobustFit(
+        mean=mean,
+        V=V,
+        scales=unit * np.sqrt(theta),
+        left_over=left_over,
+        n_good=n_good,
+        weights=settled.keep,
+        score_distances=score,
+        orthogonal_distances=R,
+        limits=limits,
+        rank=settled.choice,
+        start=settled.start,
+        history=settled.history,
+        converged=settled.converged,
+    )

@@ -1,0 +1,276 @@
+"""Many rows: learn from a part of them, then pass over all of them a few times.
+
+The iterations of `torpca._robust.small` settle on a part of the rows what a good row is. Then a
+pass over all rows weighs each of them and multiplies the good ones with the subspace at hand: A V,
+where A is their Gram matrix. That much of A is known exactly; the rest is known from the part. The
+top directions of the two together are the next subspace, and the last if they did not move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._core.loop import Iteration
+from torpca._core.subspace import fix_signs, subspace_change, top_of_gram
+from torpca._robust.describe import RobustFit
+from torpca._robust.limits import orthogonal_limit, score_limit
+from torpca._robust.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread, looks_clean, taper
+from torpca._robust.loyalty import WATCHED, blame, watch
+from torpca._robust.passes import Frozen, Inside, Look, distances, look
+from torpca._robust.precision import Precision
+from torpca._robust.scatter import PROBE_ROWS, consistency, robust_scatter
+from torpca._robust.small import Settled
+from torpca._robust.start import ROUGHLY
+from torpca._robust.threshold import free_part
+from torpca._sources import RowSource
+from torpca._sources.base import Floats
+
+# Numbers in the part of the rows that is learned from, and the fewest and most rows of it.
+PART_NUMBERS, FEWEST, MOST = 2**20, 2000, 10_000
+# The subspace of the part need not move by less than this.
+NEAR = 0.03
+# Rows of it by which rows far out inside the subspace are told.
+SCATTER_ROWS = 4000
+# There must be this many times as many rows for a part of them to be worth it.
+WORTH_IT = 2.0
+# Directions up to which the part's Gram matrix is a fair guess at that of all rows.
+MAX_FEATURES = 1000
+# Residuals are taken as differences of squares if that leaves them this accurate.
+ACCURATE = 1e-10
+# The subspace stands when it moves by less than this, if all rows are good, ...
+STILL = 1e-6
+# ... and else, or without a gap, by less than this share of its own error by chance.
+BELOW_CHANCE = 0.03
+# A gap: the next variance is this many times smaller.
+GAP = 2.0
+
+
+def rows_to_begin_with(
+    shape: tuple[int, int],
+    sample_weight: Floats,
+    n_components: int | float | str,
+    rng: np.random.Generator,
+) -> npt.NDArray[np.intp] | None:
+    """Numbers of the rows to learn from; None if all of them are few enough."""
+    d = shape[1]
+    count = min(max(PART_NUMBERS // d, FEWEST), MOST)
+    if isinstance(n_components, int):
+        count = max(count, 20 * n_components)
+    there = np.flatnonzero(sample_weight > 0)
+    if d > MAX_FEATURES or len(there) < WORTH_IT * count:
+        return None
+    return np.sort(rng.choice(there, count, replace=False)).astype(np.intp)
+
+
+def fit_large(
+    source: RowSource,
+    sample_weight: Floats,
+    rows: npt.NDArray[np.intp],
+    settled: Settled,
+    tol: float,
+    max_iter: int,
+    rng: np.random.Generator,
+) -> RobustFit | None:
+    """Principal components of all good rows, given what was `settled` on those numbered `rows`.
+
+    None if the data is not of the kind this is made for: no noise, or sizes beyond squares.
+    """
+    fit, k = settled.fit, settled.fit.V.shape[1]
+    if settled.threshold.last.scale == 0.0 or fit.frame.factors is not None:
+        return None
+    some = sample_weight[rows]
+    share = float(np.sum(some)) / float(np.sum(sample_weight))
+    mean, gram = settled.finder.moments(settled.part * some)
+    weight = float(np.sum(settled.part * some))
+    W = settled.finder.beyond(fit, settled.part * some, WATCHED)
+    judge = Judge(settled.finder.source, some, settled.law, mean is not None, rng)
+    mean = np.zeros(source.shape[1]) if mean is None else mean
+    at = judge.freeze(mean, np.hstack([fit.V, W]), fit.s / np.sqrt(share), settled.keep, None)
+    if at is None:
+        return None
+    # A difference of squares loses as many digits as the residual is smaller than the row.
+    squares = float(mean @ mean) + float(np.sum(fit.s**2)) / float(np.sum(some))
+    exact = bool(8 * np.finfo(np.float64).eps * squares > ACCURATE * at.spread.unit**2)
+    counts = None if np.all(sample_weight == 1.0) else sample_weight
+    keep = np.zeros(source.shape[0])
+    history = list(settled.history)
+    for t in range(max_iter):
+        now = look(source, at, keep, counts, exact=exact, native=t == 0)
+        if not (np.all(np.isfinite(now.AV)) and now.weight > 0):
+            return None
+        V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
+        change = subspace_change(at.V[:, :k], V[:, :k])
+        history.append(record_of(len(history), k, now, change))
+        keep = now.keep
+        inside = in_axes_of(V[:, :k], now.mean, inside_of(now, at), at)
+        following = judge.freeze(now.mean, V, np.sqrt(theta[:k]), keep[rows], inside)
+        if following is None:
+            return None
+        still = following_change(change, theta, k, weight, len(mean)) <= max(
+            tol, goal(theta, k, now.weight, at)
+        )
+        at = following
+        if still:
+            break
+    score, R = distances(source, at, exact=exact)
+    if not np.all(np.isfinite(R)):
+        return None
+    return summary(keep, score, R, at, settled, rows, sample_weight, tuple(history), still, rng)
+
+
+def top_directions(B: Floats, V: Floats, AV: Floats) -> tuple[Floats, Floats]:
+    """As many top directions and eigenvalues of A as V (d, p) has columns, as far as A is known.
+
+    A is known on span(V), where it is AV; beyond, B stands in for it.
+    """
+    BV = B @ V
+    beyond = B - V @ BV.T - BV @ V.T + V @ (V.T @ BV) @ V.T
+    T = V.T @ AV
+    A = beyond + AV @ V.T + V @ AV.T - V @ ((T + T.T) / 2) @ V.T
+    W, s = top_of_gram((A + A.T) / 2, V.shape[1])
+    return W, s**2
+
+
+def following_change(change: float, theta: Floats, k: int, weight: float, d: int) -> float:
+    """How far the subspace would move next, after it moved by `change`.
+
+    What is not known of A is its part beyond span(V), where a Gram matrix of rows of this
+    `weight` stands in for it: off by sqrt(d / weight) of it, twice for the largest.
+    """
+    if len(theta) == k:
+        return 0.0
+    off = 2 * theta[k] * np.sqrt(d / weight) / max(theta[k - 1] - theta[k], 1e-300)
+    return change * min(float(off), 1.0)
+
+
+def goal(theta: Floats, k: int, weight: float, at: Frozen) -> float:
+    """Change of the subspace below which it stands, given eigenvalues `theta` (k + q,)."""
+    if len(theta) == k or not theta[k] > 0:
+        return STILL
+    d = len(at.mean)
+    chance = np.sqrt(d * theta[k - 1] * theta[k] / weight) / max(theta[k - 1] - theta[k], 1e-300)
+    clean = at.limits == (CLEAN_FULL, CLEAN_NONE) and at.law is None
+    if clean and theta[k - 1] > GAP * theta[k]:
+        return STILL
+    return max(STILL, min(BELOW_CHANCE * float(chance), 1.0))
+
+
+# ---- what is known before a pass ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The part of the rows by which all are judged."""
+
+    some: RowSource
+    counts: Floats
+    law: Precision | None
+    centered: bool
+    rng: np.random.Generator
+
+    def freeze(
+        self, mean: Floats, V: Floats, s: Floats, keep: Floats, inside: Inside | None
+    ) -> Frozen | None:
+        """What the rows of the part, with weights `keep`, say of a subspace.
+
+        `inside` is the scatter of all rows, once it is known. None if there is nothing to say.
+        """
+        k = len(s)
+        if k == 0 or not np.all(s > 0):
+            return None
+        rows = self.some.centered(mean) if self.centered else self.some
+        Y = rows.matmul(V)
+        h = np.sum(np.square(Y[:, :k] / s), axis=1)
+        R = rows.residuals(V[:, :k]) / np.sqrt(free_part(h, keep))
+        spread = Spread.of(R, self.counts, ROUGHLY)
+        if spread.scale == 0.0:
+            return None
+        z = spread.z(R)
+        limits = (CLEAN_FULL, CLEAN_NONE) if looks_clean(z, self.counts) else (FULL, NONE)
+        near = self.counts * taper(z, *limits)
+        beside = watch(Y[:, k:] / blame(h, keep, V.shape[0] - k)[:, None], near, ROUGHLY)
+        if inside is None:
+            few = slice(None, SCATTER_ROWS)
+            found = robust_scatter(Y[few, :k], near[few], self.counts[few], self.centered, self.rng)
+            inside = Inside(found.center, found.covariance, found.spread, 1 / consistency(k))
+        if inside.spread.scale == 0.0:
+            return None
+        return Frozen(mean, self.centered, V, s, spread, limits, beside, self.law, inside)
+
+
+# ---- what a pass says ---------------------------------------------------------------------------
+
+
+def inside_of(now: Look, at: Frozen) -> Inside:
+    """Where the good rows are inside the subspace, by the weights of the pass."""
+    total, first, second = now.scores
+    k = len(at.s)
+    center = first / total if at.centered else np.zeros(k)
+    covariance = (second - total * np.outer(center, center)) / max(total - at.centered, 0.5 * total)
+    return replace(at.inside, center=center, covariance=consistency(k) * covariance)
+
+
+def in_axes_of(V: Floats, mean: Floats, inside: Inside, at: Frozen) -> Inside:
+    """The same in the coordinates of another subspace, about another mean."""
+    turn = V.T @ at.V[:, : len(at.s)]
+    center = turn @ inside.center - V.T @ (mean - at.mean)
+    return replace(inside, center=center, covariance=turn @ inside.covariance @ turn.T)
+
+
+def record_of(iteration: int, rank: int, now: Look, change: float) -> Iteration:
+    """Entry of the history for a pass."""
+    n_kept = int(np.count_nonzero(now.keep))
+    dropped = {"residual": len(now.keep) - n_kept, "conspiracy": 0}
+    return Iteration(iteration, rank, dropped, n_kept, change, float(np.sqrt(now.left_over)))
+
+
+def summary(
+    keep: Floats,
+    score: Floats,
+    R: Floats,
+    at: Frozen,
+    settled: Settled,
+    rows: npt.NDArray[np.intp],
+    sample_weight: Floats,
+    history: tuple[Iteration, ...],
+    converged: bool,
+    rng: np.random.Generator,
+) -> RobustFit:
+    """All of it, as a fit."""
+    k = len(at.s)
+    judges = np.flatnonzero(sample_weight > 0)
+    if len(judges) > PROBE_ROWS:
+        judges = np.sort(rng.choice(judges, PROBE_ROWS, replace=False))
+    counts = sample_weight[judges]
+    good = keep[judges] * counts
+    far = at.inside.spread.z(score[judges] / np.sqrt(at.inside.shrink)) >= NONE
+    limits = {
+        "score": score_limit(score[judges], np.where((good > 0) & ~far, counts, 0.0), k),
+        "orthogonal": orthogonal_limit(R[judges], good),
+    }
+    weights = keep * sample_weight
+    n_good = float(np.sum(weights))
+    left_over = float(np.sqrt(np.sum(weights * np.square(R)) / max(1.0, n_good - at.centered)))
+    theta, Q = np.linalg.eigh(at.inside.covariance)
+    theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
+    mean = at.mean + at.V[:, :k] @ at.inside.center if at.centered else None
+    start_keep = np.zeros(len(sample_weight), dtype=bool)
+    start_keep[rows[settled.start.keep]] = True
+    return RobustFit(
+        mean=mean,
+        V=fix_signs(at.V[:, :k] @ Q),
+        scales=np.sqrt(theta),
+        left_over=left_over,
+        n_good=n_good,
+        weights=keep,
+        score_distances=score,
+        orthogonal_distances=R,
+        limits=limits,
+        rank=settled.choice,
+        start=replace(settled.start, keep=start_keep),
+        history=history,
+        converged=converged,
+    )

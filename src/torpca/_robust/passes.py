@@ -1,0 +1,234 @@
+"""One pass over all rows: weigh each by how near the subspace it is, and multiply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from torpca._robust.lines import FULL, Spread, taper
+from torpca._robust.loyalty import FULL as WATCHED_FULL
+from torpca._robust.loyalty import Watch, blame
+from torpca._robust.precision import Precision
+from torpca._robust.threshold import free_part
+from torpca._sources import RowSource
+from torpca._sources.base import Array, Floats, Mask, Rows, dtype_of, place, row_squares
+
+# A row of less leverage than this has its residual to within a hundredth whether it was in or not.
+LITTLE = 0.01
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Where the good rows are inside the subspace."""
+
+    center: Floats
+    covariance: Floats
+    spread: Spread
+    """How distances spread that the covariance, times `shrink`, gives."""
+    shrink: float
+
+    def whiten(self, shrink: float = 1.0) -> Floats:
+        """Matrix by which scores become standard deviations."""
+        theta, Q = np.linalg.eigh(shrink * self.covariance)
+        there = theta > 0
+        whiten: Floats = Q[:, there] / np.sqrt(theta[there])
+        return whiten
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A subspace and what is known of the rows about it, before a pass over all of them."""
+
+    mean: Floats
+    """Point (d,) that rows are measured from: their mean, or zero if rows are not centred."""
+    centered: bool
+    V: Floats
+    """Directions (d, k + q): the subspace, then those that are watched."""
+    s: Floats
+    """Singular values (k,) of the good rows along the first k."""
+    spread: Spread
+    limits: tuple[float, float]
+    """Standard deviations at which a row begins to lose weight, and has lost it."""
+    watch: Watch
+    law: Precision | None
+    inside: Inside
+
+    def weights(self, xp: Any, Y: Array, squares: Array, h: Array, before: Array) -> Array:
+        """Weight of rows, given V'(x - mean), squared residuals, leverages and former weights."""
+        k, d = len(self.s), len(self.mean)
+        w = taper(
+            self.spread.z_of_squares(squares / free_part(h, before, xp), xp), *self.limits, xp
+        )
+        beside = Y[:, k:] / blame(h, before, d - k)[:, None]
+        return w * self.watch.loyalty(beside, xp)
+
+    def suspects(self, Y: Floats, squares: Floats, h: Floats) -> Mask:
+        """Mask of the rows that may weigh less than 1: all others need no cubed root."""
+        k = len(self.s)
+        limit = (1 - 2 * LITTLE) * self.spread.square_at(self.limits[0])
+        # Not ">": what is no number is suspect.
+        out: Mask = ~((squares <= limit) & (h <= LITTLE))
+        for j in range(Y.shape[1] - k):
+            reach = WATCHED_FULL * self.watch.scale[j]
+            out |= ~(np.abs(Y[:, k + j] - self.watch.center[j]) <= reach)
+        return out
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a pass saw."""
+
+    keep: Floats
+    """Weight of each row, (n,)."""
+    weight: float
+    """Sum of the rows' parts in the subspace."""
+    left_over: float
+    """Sum of the weighted squares of the residuals."""
+    mean: Floats
+    AV: Floats
+    """(X - mean)' W (X - mean) V, (d, k + q)."""
+    scores: tuple[float, Floats, Floats]
+    """Weight, sum (k,) and products (k, k) of the scores of rows not far out in the subspace."""
+
+
+def look(
+    source: RowSource,
+    at: Frozen,
+    before: Floats,
+    counts: Floats | None,
+    *,
+    exact: bool,
+    native: bool,
+) -> Look:
+    """Pass over the rows: weigh them, and multiply the good ones with the subspace.
+
+    `before` (n,) are the weights the rows had so far, `counts` (n,) how often each counts; None:
+    once. `exact`: residuals are formed, for data that is nearly all signal; else they are
+    differences of squares. `native`: in the data's own precision.
+    """
+    k = len(at.s)
+    measure = Measure(at.mean, at.V, k, exact)
+    inner_whiten = at.inside.whiten(at.inside.shrink)
+    reach_inside = at.inside.spread.square_at(FULL)
+
+    def weigh(xp: Any, Y: Array, squares: Array, prior: Array) -> tuple[Array, Array, Array]:
+        """Weight of each row, its part in the subspace, and that in the scatter inside it."""
+        scores = Y[:, :k]
+        h = row_squares(xp, scores * place(xp, 1.0 / at.s, Y))
+        inner = scores - place(xp, at.inside.center, Y)
+        inner = row_squares(xp, inner @ place(xp, inner_whiten, Y))
+        if xp is np and at.law is None:
+            rows = np.flatnonzero(at.suspects(Y, squares, h) | ~(inner <= reach_inside))
+            w, u = np.ones(len(Y)), np.ones(len(Y))
+            w[rows] = at.weights(np, Y[rows], squares[rows], h[rows], prior[rows])
+            u[rows] = w[rows] * taper(at.inside.spread.z_of_squares(inner[rows]))
+            return w, w, u
+        w = at.weights(xp, Y, squares, h, prior)
+        u = w * taper(at.inside.spread.z_of_squares(inner, xp), xp=xp)
+        if at.law is None:
+            return w, w, u
+        return w, w * at.law.weights((squares / free_part(h, prior, xp)) ** 0.5), u
+
+    def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+        Y, squares = measure(xp, block)
+        w, part, u = weigh(xp, Y, squares, place(xp, before[rows], Y))
+        # Rows without weight may hold anything, even what is too large to be squared.
+        if not bool(xp.all(xp.isfinite(squares))):
+            Y = xp.where((w > 0)[:, None], Y, xp.zeros_like(Y))
+            squares = xp.where(w > 0, squares, xp.zeros_like(squares))
+        if counts is not None:
+            c = place(xp, counts[rows], Y)
+            part, u = c * part, c * u
+        scores = Y[:, :k]
+        weighted = xp.concat([part[:, None] * Y, part[:, None]], axis=1)
+        sums = (
+            xp.sum(part * squares),
+            xp.sum(weighted, axis=0),
+            tall_rmatmul(xp, block, weighted),
+            xp.sum(u),
+            u @ scores,
+            (u[:, None] * scores).T @ scores,
+        )
+        return (w,), sums
+
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at what came out
+        (w,), sums = source.sweep(kernel, native=native)
+    left_over, weighted, products, *scores = sums
+    weight = float(weighted[-1])
+    # Sums about zero become sums about the new mean.
+    moved = products[-1] / weight - at.mean if at.centered else np.zeros_like(at.mean)
+    AV = products[:-1].T - np.outer(at.mean, weighted[:-1])
+    AV = AV - weight * np.outer(moved, moved @ at.V)
+    inside = (float(scores[0]), scores[1], scores[2])
+    return Look(w, weight, float(left_over), at.mean + moved, AV, inside)
+
+
+def distances(source: RowSource, at: Frozen, *, exact: bool) -> tuple[Floats, Floats]:
+    """Distance of each row inside the subspace, in standard deviations, and from it, (n,) each."""
+    k = len(at.s)
+    measure = Measure(at.mean, at.V[:, :k], k, exact)
+    whiten = at.inside.whiten()
+
+    def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+        Y, squares = measure(xp, block)
+        about = (Y - place(xp, at.inside.center, Y)) @ place(xp, whiten, Y)
+        return (row_squares(xp, about) ** 0.5, squares**0.5), ()
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        score, orthogonal = source.sweep(kernel)[0]
+    return score, orthogonal
+
+
+@dataclass(frozen=True)
+class Measure:
+    """V'(x - mean) of rows, and their squared distances from the span of the first k columns."""
+
+    mean: Floats
+    V: Floats
+    k: int
+    exact: bool
+
+    def __call__(self, xp: Any, block: Array) -> tuple[Array, Array]:
+        """Of the rows of a block."""
+        k, V, mean = self.k, self.V, self.mean
+        if self.exact:
+            block = block - place(xp, mean, block)
+            Y = tall_matmul(xp, block, V)
+            return Y, row_squares(xp, block - Y[:, :k] @ place(xp, V[:, :k], block).T)
+        P = tall_matmul(xp, block, np.column_stack([V, mean]))
+        Y = P[:, :-1] - place(xp, mean @ V, P)
+        squares = xp.astype(row_squares(xp, block), xp.float64, copy=False)
+        squares = squares - 2 * P[:, -1] + (float(mean @ mean) - row_squares(xp, Y[:, :k]))
+        return Y, xp.clip(squares, 0.0, None)
+
+
+# ---- products of tall blocks --------------------------------------------------------------------
+
+# OpenBLAS multiplies up to a million numbers without packing them first, which takes half the time.
+AT_ONCE = 900_000
+
+
+def tall_matmul(xp: Any, block: Array, V: Floats) -> Array:
+    """Block times V (d, p), in float64."""
+    V = place(xp, V.astype(dtype_of(block), copy=False), block)
+    if not isinstance(block, np.ndarray):
+        return xp.astype(block @ V, xp.float64, copy=False)
+    out = np.empty((len(block), V.shape[1]), dtype=block.dtype)
+    step = max(1, AT_ONCE // V.size)
+    for i in range(0, len(block), step):
+        np.matmul(block[i : i + step], V, out=out[i : i + step])
+    return out.astype(np.float64, copy=False)
+
+
+def tall_rmatmul(xp: Any, block: Array, Y: Array) -> Array:
+    """Y' times the block, (p, d), for Y of shape (rows of the block, p)."""
+    Y = xp.astype(Y, block.dtype, copy=False)
+    if not isinstance(block, np.ndarray):
+        return (block.T @ Y).T
+    total = np.zeros((Y.shape[1], block.shape[1]))
+    step = max(1, AT_ONCE // max(1, total.size))
+    for i in range(0, len(block), step):
+        total += Y[i : i + step].T @ block[i : i + step]
+    return total

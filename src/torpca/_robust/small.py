@@ -1,0 +1,130 @@
+"""Iterations on all rows: fit a subspace to the kept rows, then keep the rows near it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from torpca._core.loop import Iteration, Step, iterate
+from torpca._core.problem import check_finite
+from torpca._core.subspace import Fit, SubspaceFinder, norm
+from torpca._robust.loyalty import WATCHED, blame
+from torpca._robust.precision import Precision, freedom, precision_law
+from torpca._robust.start import Start, find_start
+from torpca._robust.threshold import Threshold, residuals
+from torpca._select.rank import RankChoice, choose_rank
+from torpca._sources import RowSource
+from torpca._sources.base import Floats
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Where the iterations ended."""
+
+    finder: SubspaceFinder = field(repr=False)
+    fit: Fit
+    keep: Floats
+    """Weight of each row by its distance from the subspace, (n,)."""
+    part: Floats
+    """The same times its precision: its part in the subspace."""
+    law: Precision | None
+    residuals: Floats
+    studentised: Floats
+    """Residuals on equal terms: see `torpca._robust.threshold.residuals`."""
+    threshold: Threshold = field(repr=False)
+    start: Start
+    choice: RankChoice
+    history: tuple[Iteration, ...] = field(repr=False)
+    converged: bool
+
+
+def settle_on_all(
+    source: RowSource,
+    n_components: int | float | str,
+    *,
+    trim: float | str,
+    center: bool,
+    n_sample: int | None,
+    tol: float,
+    max_iter: int,
+    sample_weight: Floats,
+    rng: np.random.Generator,
+    polish: bool = True,
+) -> Settled:
+    """Subspace of the good rows of `source`: steps 1 to 3 of `robust_fit`.
+
+    Without `polish` it is as accurate as a Gram matrix lets it be.
+    """
+    magnitudes = check_finite(source)
+    finder = SubspaceFinder(source, magnitudes, center)
+    start = find_start(
+        source,
+        magnitudes,
+        n_components,
+        center=center,
+        weights=sample_weight,
+        n_sample=n_sample,
+        rng=rng,
+    )
+    threshold = Threshold(sample_weight, trim, rng)
+    keep: Floats = start.keep.astype(np.float64)
+    choice = start.choice
+    history: tuple[Iteration, ...] = ()
+    seen: set[int] = set()
+    while True:
+        rank = choice.rank
+        seen.add(rank)
+
+        def step(keep: Floats, rank: int = rank) -> Step:
+            fit = finder.find(keep * sample_weight, rank)
+            R, studentised, h = residuals(fit, keep)
+            # A given share is taken by the residuals themselves, as in the paper.
+            near = now = threshold(studentised if isinstance(trim, str) else R)
+            if isinstance(trim, str):
+                if threshold.undecided():
+                    W = finder.beyond(fit, near * sample_weight, WATCHED)
+                    P = fit.rows().matmul(W) / blame(h, keep, source.shape[1] - rank)[:, None]
+                    threshold.judge(P, near)
+                now = near * threshold.loyal
+            dropped = {
+                "residual": int(np.count_nonzero(threshold.there & (near == 0))),
+                "conspiracy": int(np.count_nonzero((near > 0) & (now == 0))),
+            }
+            return Step(fit, now, dropped, norm(R[now > 0]))
+
+        run = iterate(step, keep, max_iter=max_iter, tol=tol, callback=None)
+        keep, history = run.keep.astype(np.float64), (*history, *run.history)
+        spectrum = None if choice.rule == "exact" else finder.spectrum(keep * sample_weight)
+        if spectrum is None:
+            break
+        again = choose_rank(n_components, spectrum)
+        if again.rank == rank or (again.rank in seen and again.rank < rank):
+            # Of two ranks that each ask for the other, the larger explains enough.
+            choice = again if again.rank == rank else choice
+            break
+        choice = again
+
+    part, fit = keep, finder.find(keep * sample_weight, rank, polish=polish)
+    R, studentised, _ = residuals(fit, part)
+    law = None
+    if isinstance(trim, str) and spectrum is not None:
+        law = precision_law(studentised, keep * sample_weight, freedom(spectrum, rank))
+    if law is not None:
+        part = keep * law.weights(studentised)
+        fit = finder.find(part * sample_weight, rank, polish=polish)
+        R, studentised, _ = residuals(fit, part)
+    return Settled(
+        finder,
+        fit,
+        keep,
+        part,
+        law,
+        R,
+        studentised,
+        threshold,
+        start,
+        choice,
+        history,
+        run.converged,
+    )
