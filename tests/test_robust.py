@@ -24,7 +24,7 @@ from torpca._robust.outlyingness import (
     pair_directions,
     sphered,
 )
-from torpca._robust.precision import freedom, precision_law
+from torpca._robust.precision import precision_law
 from torpca._robust.sample import draw_sample
 from torpca._robust.scale import feature_scales
 from torpca._robust.scatter import robust_scatter
@@ -318,10 +318,16 @@ def test_rows_without_weight_do_not_decide_on_precision_and_weights_are_counts()
     assert found.shape == pytest.approx(expected.shape, rel=1e-12)
 
 
-def test_freedom_is_the_number_of_equal_variances_beyond_the_rank():
-    assert freedom(np.array([9.0, 4.0, 1e-5, 1e-5, 1e-5]), 2) == pytest.approx(3)
-    assert 1 < freedom(np.array([9.0, 4.0, 1.0, 0.1, 0.1]), 2) < 2
-    assert freedom(None, 2) == freedom(np.array([1.0, 0.0]), 1) == np.inf
+@pytest.mark.parametrize("shape", [(60, 5), (9, 40)])
+def test_freedom_is_the_number_of_equal_directions_beyond_the_subspace(shape):
+    n, d = shape
+    U = np.linalg.qr(rng().standard_normal((n, 5)))[0]
+    V = np.linalg.qr(rng().standard_normal((d, 5)))[0]
+    for rest, expected in (([1e-3] * 3, 3.0), ([1.0, 0.1, 0.1], 1.02**2 / 1.0002)):
+        X = (U * [90.0, 40.0, *rest]) @ V.T
+        finder = SubspaceFinder(as_source(X), np.max(np.abs(X), axis=1), False)
+        found = finder.freedom(np.ones(n), finder.find(np.ones(n), 2))
+        assert found == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 12])

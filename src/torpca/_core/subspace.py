@@ -26,6 +26,9 @@ MEAN_ULPS = 2.0
 EPS64 = float(np.finfo(np.float64).eps)
 # Below this share of the trace a Gram matrix, less most of it, knows nothing of a direction.
 BLURRED = 1e-12
+# Sides of a Gram matrix up to which all of its directions are found in no time, and how often
+# larger ones are multiplied for a few of them.
+EASY, POWERS = 100, 6
 # Largest side of a Gram matrix that is formed and decomposed.
 MAX_GRAM = 2000
 
@@ -123,10 +126,29 @@ class SubspaceFinder:
         """
         if self.solve is krylov_subspace:
             return None
-        frame = choose_frame(self.source, self.magnitudes, keep > 0)
-        _, G = self._moments_in(frame).of(keep)
-        values: Floats = np.maximum(eigh(G, eigvals_only=True, check_finite=False)[::-1], 0.0)
-        return values
+        values = eigh(self.moments(keep)[1], eigvals_only=True, check_finite=False)
+        return np.maximum(values[::-1], 0.0)
+
+    def freedom(self, keep: Keep, fit: Fit) -> float:
+        """Number of equal directions that spread as those of the kept rows beyond `fit` do.
+
+        (sum of their squared singular values)^2 over the sum of their squares; infinite where
+        there are none, or where that costs too much.
+        """
+        if self.solve is krylov_subspace:
+            return np.inf
+        _, G = self.moments(keep)
+        top = np.square(fit.s / fit.frame.unit)
+        size = float(np.trace(G))
+        first = size - float(np.sum(top))
+        if not first > BLURRED * size:
+            return np.inf
+        second = float(np.sum(np.square(G / size))) - float(np.sum(np.square(top / size)))
+        if second < 1e-10:  # all digits cancelled
+            values = eigh(G / size, eigvals_only=True, check_finite=False)
+            rest = np.maximum(values[: len(values) - len(top)], 0.0)
+            return float(np.sum(rest) ** 2 / np.sum(rest**2))
+        return (first / size) ** 2 / second
 
     def moments(self, keep: Keep) -> tuple[Floats | None, Floats]:
         """Mean of the kept rows (None if uncentred) and their Gram matrix about it.
@@ -153,7 +175,7 @@ class SubspaceFinder:
         else:
             Y = rows.matmul(fit.V)[mask]
             G = G - Y @ Y.T
-        W, s = top_of_gram((G + G.T) / 2, q)
+        W, s = leading_of_gram((G + G.T) / 2, q)
         W, s = W[:, s**2 > BLURRED * size], s[s**2 > BLURRED * size]
         if len(s) == 0:
             return nothing
@@ -242,6 +264,19 @@ def top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
     k = min(k, m)
     theta, V = eigh(G, subset_by_index=[m - k, m - 1], check_finite=False)
     return V[:, ::-1], np.sqrt(np.maximum(theta[::-1], 0.0))
+
+
+def leading_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
+    """As `top_of_gram`, to a few digits: directions that stand out are found, others are not."""
+    m = G.shape[0]
+    if m <= EASY:
+        return top_of_gram(G, k)
+    # A fixed seed: the same matrix has the same directions.
+    Q = np.random.default_rng(0).standard_normal((m, min(2 * k + 2, m)))
+    for _ in range(POWERS):
+        Q = np.linalg.qr(G @ Q)[0]
+    W, s = top_of_gram(Q.T @ G @ Q, k)
+    return Q @ W, s
 
 
 def polished(rows: RowSource, keep: Mask, V: Floats, s: Floats) -> tuple[Floats, Floats]:

@@ -33,18 +33,6 @@ class Precision:
         return least / (least + 0.5 * self.freedom * far)
 
 
-def freedom(spectrum: Floats | None, rank: int) -> float:
-    """Degrees of freedom of the residuals' squares if all rows have one level of noise.
-
-    From the variances of the kept rows beyond the first `rank`: noise that differs by direction
-    has fewer than there are directions. Infinite where the variances are not known.
-    """
-    if spectrum is None or not np.sum(rest := spectrum[rank:]) > 0:
-        return np.inf
-    rest = rest / rest[0]
-    return float(np.sum(rest) ** 2 / np.sum(rest**2))
-
-
 def precision_law(R: Floats, weights: Floats, f: float) -> Precision | None:
     """Law of the levels of noise of rows with residuals R (n,); None if there is one level.
 

@@ -11,6 +11,7 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf
 
 from torpca._core.frame import frame_of_size
+from torpca._core.subspace import leading_of_gram
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
 
@@ -196,10 +197,11 @@ def residuals_of_fit(sample: Sample, keep: Floats, rank: int) -> tuple[Floats, F
 
 
 def leading_directions(rest: Floats, weights: Floats, count: int) -> Floats:
-    """Directions (p, count) in which the weighted rows of `rest` are largest."""
+    """Directions (p, count) in which the weighted rows of `rest` are largest, to a few digits."""
     inside = weights > 0
     C = rest[inside] * np.sqrt(weights[inside])[:, None]
-    return _top(C, C.T @ C if C.shape[1] <= len(C) else C @ C.T, count)[0]
+    W, _ = leading_of_gram(C.T @ C, count)
+    return W
 
 
 def _top(C: Floats, G: Floats, count: int) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ from torpca._core.loop import Iteration, Step, iterate
 from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, norm
 from torpca._robust.loyalty import WATCHED, blame
-from torpca._robust.precision import Precision, freedom, precision_law
+from torpca._robust.precision import Precision, precision_law
 from torpca._robust.start import Start, find_start
 from torpca._robust.threshold import Threshold, residuals
 from torpca._select.rank import RankChoice, choose_rank
@@ -54,7 +54,7 @@ def settle_on_all(
 ) -> Settled:
     """Subspace of the good rows of `source`: steps 1 to 3 of `robust_fit`.
 
-    Without `polish` it is as accurate as a Gram matrix lets it be.
+    Without `polish` it is that of the last iteration, for a start on more rows.
     """
     magnitudes = check_finite(source)
     finder = SubspaceFinder(source, magnitudes, center)
@@ -72,11 +72,15 @@ def settle_on_all(
     choice = start.choice
     history: tuple[Iteration, ...] = ()
     seen: set[int] = set()
+    fit: Fit
+    R: Floats
+    studentised: Floats
     while True:
         rank = choice.rank
         seen.add(rank)
 
         def step(keep: Floats, rank: int = rank) -> Step:
+            nonlocal fit, R, studentised
             fit = finder.find(keep * sample_weight, rank)
             R, studentised, h = residuals(fit, keep)
             # A given share is taken by the residuals themselves, as in the paper.
@@ -95,7 +99,9 @@ def settle_on_all(
 
         run = iterate(step, keep, max_iter=max_iter, tol=tol, callback=None)
         keep, history = run.keep.astype(np.float64), (*history, *run.history)
-        spectrum = None if choice.rule == "exact" else finder.spectrum(keep * sample_weight)
+        if choice.rule == "exact" or (choice.rule == "given" and not polish):
+            break
+        spectrum = finder.spectrum(keep * sample_weight)
         if spectrum is None:
             break
         again = choose_rank(n_components, spectrum)
@@ -105,11 +111,14 @@ def settle_on_all(
             break
         choice = again
 
-    part, fit = keep, finder.find(keep * sample_weight, rank, polish=polish)
-    R, studentised, _ = residuals(fit, part)
+    part = keep
+    if polish:
+        fit = finder.find(keep * sample_weight, rank, polish=True)
+        R, studentised, _ = residuals(fit, part)
     law = None
-    if isinstance(trim, str) and spectrum is not None:
-        law = precision_law(studentised, keep * sample_weight, freedom(spectrum, rank))
+    if isinstance(trim, str):
+        f = finder.freedom(keep * sample_weight, fit)
+        law = precision_law(studentised, keep * sample_weight, f)
     if law is not None:
         part = keep * law.weights(studentised)
         fit = finder.find(part * sample_weight, rank, polish=polish)
