@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from torpca._sources import RowSource
@@ -18,9 +20,7 @@ def krylov_subspace(
 ) -> tuple[Floats, Floats]:
     """Top `k` right singular vectors (d, k) and values (k,) of the kept rows.
 
-    Rayleigh-Ritz on a growing basis that is expanded by the residuals of its own best vectors;
-    each expansion is one pass over the rows. `start` (d, any) is a guess, such as the answer for
-    a nearly equal set of rows.
+    `start` (d, any) is a guess, such as the answer for a nearly equal set of rows.
     """
     d = rows.shape[1]
     width = min(k + OVERSAMPLING, d)
@@ -29,22 +29,45 @@ def krylov_subspace(
     if start is not None:
         block = np.hstack([start, block])[:, :width]
     Q = np.linalg.qr(block)[0]
-    P = rows.gram_matmul(keep, Q)
+
+    def multiply(V: Floats) -> Floats:
+        return rows.gram_matmul(keep, V)
+
+    def found(theta: Floats, wrong: Floats) -> bool:
+        return bool(np.all(wrong[:k] <= TOLERANCE * max(theta[0], 0.0)))
+
+    V, theta, _ = expanded(multiply, Q, multiply(Q), found)
+    return V[:, :k], np.sqrt(np.maximum(theta[:k], 0.0))
+
+
+def expanded(
+    multiply: Callable[[Floats], Floats],
+    Q: Floats,
+    P: Floats,
+    found: Callable[[Floats, Floats], bool],
+) -> tuple[Floats, Floats, Floats]:
+    """Top eigenvectors (d, width) of A, from an orthonormal Q (d, width) and P = A Q.
+
+    Rayleigh-Ritz on a growing basis that is expanded by the residuals of its own best vectors;
+    each expansion is one product `multiply(fresh)` with A. It ends when `found` says so of the
+    eigenvalues (width,) and the norms (width,) of the residuals A v - theta v, which come last.
+    """
+    d, width = Q.shape
     for _ in range(MAX_EXPANSIONS):
         theta, U = np.linalg.eigh((Q.T @ P + P.T @ Q) / 2)
         theta, U = theta[::-1][:width], U[:, ::-1][:, :width]
         V, PV = Q @ U, P @ U
         residual = PV - V * theta
         wrong = np.linalg.norm(residual, axis=0)
-        if np.all(wrong[:k] <= TOLERANCE * max(theta[0], 0.0)):
+        if found(theta, wrong):
             break
         if Q.shape[1] + width > min(d, MAX_BLOCKS * width):
             Q, P = V, PV
         fresh = _orthonormal_beside(Q, residual, TOLERANCE * theta[0])
         if fresh.shape[1] == 0:
             break
-        Q, P = np.hstack([Q, fresh]), np.hstack([P, rows.gram_matmul(keep, fresh)])
-    return V[:, :k], np.sqrt(np.maximum(theta[:k], 0.0))
+        Q, P = np.hstack([Q, fresh]), np.hstack([P, multiply(fresh)])
+    return V, theta, wrong
 
 
 def _orthonormal_beside(Q: Floats, block: Floats, smallest: float) -> Floats:

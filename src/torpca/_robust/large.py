@@ -8,18 +8,21 @@ top directions of the two together are the next subspace, and the last if they d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from torpca._core.krylov import expanded
 from torpca._core.loop import Iteration
 from torpca._core.subspace import fix_signs, subspace_change, top_of_gram
 from torpca._robust.describe import RobustFit
 from torpca._robust.limits import orthogonal_limit, score_limit
 from torpca._robust.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread, looks_clean, taper
 from torpca._robust.loyalty import WATCHED, blame, watch
-from torpca._robust.passes import Frozen, Inside, Look, distances, look
+from torpca._robust.passes import Frozen, Inside, Look, distances, look, product
 from torpca._robust.precision import Precision
 from torpca._robust.scatter import PROBE_ROWS, consistency, robust_scatter
 from torpca._robust.small import Settled
@@ -36,14 +39,19 @@ NEAR = 0.03
 SCATTER_ROWS = 4000
 # There must be this many times as many rows for a part of them to be worth it.
 WORTH_IT = 2.0
-# Directions up to which the part's Gram matrix is a fair guess at that of all rows.
-MAX_FEATURES = 1000
+# Features up to which the part's Gram matrix stands in for that of all rows. Beyond, the matrix is
+# too large, and few rows say too little of it; fewer rows have to do as a part.
+MAX_FEATURES, FEWEST_LONG = 1000, 800
+# A change of the subspace changes the weights, and these the subspace by at most this share of it.
+WEIGHTS_TURN = 0.03
 # Residuals are taken as differences of squares if that leaves them this accurate.
 ACCURATE = 1e-10
 # The subspace stands when it moves by less than this, if all rows are good, ...
 STILL = 1e-6
 # ... and else, or without a gap, by less than this share of its own error by chance.
-BELOW_CHANCE = 0.03
+BELOW_CHANCE = 0.1
+# Where fewer rows than this share are near the middle, the part was no measure of the scatter.
+LEAST_INSIDE = 0.25
 # A gap: the next variance is this many times smaller.
 GAP = 2.0
 
@@ -56,11 +64,11 @@ def rows_to_begin_with(
 ) -> npt.NDArray[np.intp] | None:
     """Numbers of the rows to learn from; None if all of them are few enough."""
     d = shape[1]
-    count = min(max(PART_NUMBERS // d, FEWEST), MOST)
+    count = min(max(PART_NUMBERS // d, FEWEST), MOST) if d <= MAX_FEATURES else FEWEST_LONG
     if isinstance(n_components, int):
         count = max(count, 20 * n_components)
     there = np.flatnonzero(sample_weight > 0)
-    if d > MAX_FEATURES or len(there) < WORTH_IT * count:
+    if len(there) < WORTH_IT * count:
         return None
     return np.sort(rng.choice(there, count, replace=False)).astype(np.intp)
 
@@ -85,6 +93,7 @@ def fit_large(
     share = float(np.sum(some)) / float(np.sum(sample_weight))
     mean, gram = settled.finder.moments(settled.part * some)
     weight = float(np.sum(settled.part * some))
+    few = source.shape[1] <= MAX_FEATURES
     W = settled.finder.beyond(fit, settled.part * some, WATCHED)
     judge = Judge(settled.finder.source, some, settled.law, mean is not None, rng)
     mean = np.zeros(source.shape[1]) if mean is None else mean
@@ -99,9 +108,15 @@ def fit_large(
     history = list(settled.history)
     for t in range(max_iter):
         now = look(source, at, keep, counts, exact=exact, native=t == 0)
-        if not (np.all(np.isfinite(now.AV)) and now.weight > 0):
+        if not (np.all(np.isfinite(now.AV)) and now.scores[0] > LEAST_INSIDE * now.weight > 0):
             return None
-        V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
+        aim = partial(goal, k=k, weight=now.weight, at=at)
+        if few:
+            V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
+            off = stand_in_error(theta, k, weight, len(mean))
+        else:
+            V, theta = expanded_directions(source, now, at, aim)
+            off = WEIGHTS_TURN
         change = subspace_change(at.V[:, :k], V[:, :k])
         history.append(record_of(len(history), k, now, change))
         keep = now.keep
@@ -109,9 +124,7 @@ def fit_large(
         following = judge.freeze(now.mean, V, np.sqrt(theta[:k]), keep[rows], inside)
         if following is None:
             return None
-        still = following_change(change, theta, k, weight, len(mean)) <= max(
-            tol, goal(theta, k, now.weight, at)
-        )
+        still = off * change <= max(tol, aim(theta))
         at = following
         if still:
             break
@@ -134,28 +147,55 @@ def top_directions(B: Floats, V: Floats, AV: Floats) -> tuple[Floats, Floats]:
     return W, s**2
 
 
-def following_change(change: float, theta: Floats, k: int, weight: float, d: int) -> float:
-    """How far the subspace would move next, after it moved by `change`.
+def stand_in_error(theta: Floats, k: int, weight: float, d: int) -> float:
+    """How far the subspace would move next, as a share of how far it moved.
 
     What is not known of A is its part beyond span(V), where a Gram matrix of rows of this
-    `weight` stands in for it: off by sqrt(d / weight) of it, twice for the largest.
+    `weight` stands in for it. Along a direction that is off by one part in sqrt(weight), and twice
+    that times the root of their number if all directions beyond are alike.
     """
     if len(theta) == k:
         return 0.0
-    off = 2 * theta[k] * np.sqrt(d / weight) / max(theta[k - 1] - theta[k], 1e-300)
-    return change * min(float(off), 1.0)
+    off = theta[k] / np.sqrt(weight) / max(theta[k - 1] - theta[k], 1e-300)
+    if theta[k - 1] > GAP * theta[k]:
+        off *= 2 * np.sqrt(d)
+    return min(float(off), 1.0)
 
 
-def goal(theta: Floats, k: int, weight: float, at: Frozen) -> float:
+def expanded_directions(
+    source: RowSource, now: Look, at: Frozen, aim: Callable[[Floats], float]
+) -> tuple[Floats, Floats]:
+    """Top directions and eigenvalues of A by more passes over the rows, with weights as they are.
+
+    Until they are wrong by no more than the goal that `aim` gives for eigenvalues.
+    """
+    k = len(at.s)
+
+    def multiply(V: Floats) -> Floats:
+        return product(source, now.mean, now.part, V, centered=at.centered)
+
+    def found(theta: Floats, wrong: Floats) -> bool:
+        if len(theta) == k:
+            return True
+        # The next eigenvalue may be larger than it looks by as much as its vector is wrong.
+        gap = theta[k - 1] - theta[k] - wrong[k]
+        return bool(np.linalg.norm(wrong[:k]) <= aim(theta) * gap)
+
+    V, theta, _ = expanded(multiply, at.V, now.AV, found)
+    return V, theta
+
+
+def goal(theta: Floats, *, k: int, weight: float, at: Frozen) -> float:
     """Change of the subspace below which it stands, given eigenvalues `theta` (k + q,)."""
-    if len(theta) == k or not theta[k] > 0:
+    if len(theta) == k or not 0 < theta[k] < theta[k - 1]:
         return STILL
-    d = len(at.mean)
-    chance = np.sqrt(d * theta[k - 1] * theta[k] / weight) / max(theta[k - 1] - theta[k], 1e-300)
-    clean = at.limits == (CLEAN_FULL, CLEAN_NONE) and at.law is None
-    if clean and theta[k - 1] > GAP * theta[k]:
+    gap = theta[k - 1] > GAP * theta[k]
+    if gap and at.limits == (CLEAN_FULL, CLEAN_NONE) and at.law is None:
         return STILL
-    return max(STILL, min(BELOW_CHANCE * float(chance), 1.0))
+    # Beyond a gap there is noise in all directions; without one, the next direction matters most.
+    directions = len(at.mean) - k if gap else 1
+    chance = np.sqrt(directions * theta[k - 1] * theta[k] / weight)
+    return max(STILL, min(BELOW_CHANCE * float(chance / (theta[k - 1] - theta[k])), 1.0))
 
 
 # ---- what is known before a pass ----------------------------------------------------------------

@@ -82,6 +82,8 @@ class Look:
 
     keep: Floats
     """Weight of each row, (n,)."""
+    part: Floats
+    """Its part in the subspace."""
     weight: float
     """Sum of the rows' parts in the subspace."""
     left_over: float
@@ -151,10 +153,10 @@ def look(
             u @ scores,
             (u[:, None] * scores).T @ scores,
         )
-        return (w,), sums
+        return (w,) if at.law is None else (w, part), sums
 
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at what came out
-        (w,), sums = source.sweep(kernel, native=native)
+        (w, *parts), sums = source.sweep(kernel, native=native)
     left_over, weighted, products, *scores = sums
     weight = float(weighted[-1])
     # Sums about zero become sums about the new mean.
@@ -162,7 +164,25 @@ def look(
     AV = products[:-1].T - np.outer(at.mean, weighted[:-1])
     AV = AV - weight * np.outer(moved, moved @ at.V)
     inside = (float(scores[0]), scores[1], scores[2])
-    return Look(w, weight, float(left_over), at.mean + moved, AV, inside)
+    part = parts[0] if parts else w if counts is None else counts * w
+    return Look(w, part, weight, float(left_over), at.mean + moved, AV, inside)
+
+
+def product(source: RowSource, mean: Floats, part: Floats, V: Floats, *, centered: bool) -> Floats:
+    """(X - mean)' W (X - mean) V for rows of weights `part` (n,) and their weighted mean."""
+    shift = mean @ V
+
+    def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+        w = place(xp, part[rows], block)
+        Y = tall_matmul(xp, block, V)
+        Y = w[:, None] * (Y - place(xp, shift, Y))
+        if xp is np and not np.isfinite(Y).all():
+            Y = np.where(w[:, None] > 0, Y, 0.0)
+        return (), (tall_rmatmul(xp, block, Y), xp.sum(Y, axis=0))
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        products, total = source.sweep(kernel, native=True)[1]
+    return products.T - np.outer(mean, total) if centered else products.T
 
 
 def distances(source: RowSource, at: Frozen, *, exact: bool) -> tuple[Floats, Floats]:
