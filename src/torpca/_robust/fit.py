@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from torpca._robust.describe import RobustFit, describe
 from torpca._robust.large import NEAR, fit_large, rows_to_begin_with
-from torpca._robust.small import settle_on_all
+from torpca._robust.small import Settled, settle_on_all
+from torpca._robust.wide import is_wide, settle_in_span
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats
 
@@ -37,23 +36,33 @@ def robust_fit(
     Of many rows, a part goes through all of this first; then all of them are passed over a few
     times, with what was learned from the part (`torpca._robust.large`).
     """
-    settle = partial(
-        settle_on_all,
-        n_components=n_components,
-        trim=trim,
-        center=center,
-        n_sample=n_sample,
-        max_iter=max_iter,
-        rng=rng,
-    )
+
+    def settle(source: RowSource, weights: Floats, tol: float, polish: bool) -> Settled:
+        def settle_rows(rows: RowSource) -> Settled:
+            return settle_on_all(
+                rows,
+                n_components,
+                trim=trim,
+                center=center,
+                n_sample=n_sample,
+                tol=tol,
+                max_iter=max_iter,
+                sample_weight=weights,
+                rng=rng,
+                polish=polish and rows is source,
+            )
+
+        found = None
+        if is_wide(source):
+            found = settle_in_span(source, settle_rows, center=center, polish=polish)
+        return settle_rows(source) if found is None else found
+
     if isinstance(trim, str):
         rows = rows_to_begin_with(source.shape, sample_weight, n_components, rng)
         if rows is not None:
             part = as_source(source.take(rows))
-            settled = settle(
-                part, tol=max(tol, NEAR), sample_weight=sample_weight[rows], polish=False
-            )
-            found = fit_large(source, sample_weight, rows, settled, tol, max_iter, rng)
+            settled = settle(part, sample_weight[rows], max(tol, NEAR), False)
+            found = fit_large(source, sample_weight, rows, part, settled, tol, max_iter, rng)
             if found is not None:
                 return found
-    return describe(settle(source, tol=tol, sample_weight=sample_weight), rng)
+    return describe(settle(source, sample_weight, tol, True), rng)

@@ -21,7 +21,7 @@ from torpca._core.subspace import fix_signs, subspace_change, top_of_gram
 from torpca._robust.describe import RobustFit
 from torpca._robust.limits import orthogonal_limit, score_limit
 from torpca._robust.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread, looks_clean, taper
-from torpca._robust.loyalty import WATCHED, blame, watch
+from torpca._robust.loyalty import blame, watch
 from torpca._robust.passes import Frozen, Inside, Look, distances, look, product
 from torpca._robust.precision import Precision
 from torpca._robust.scatter import PROBE_ROWS, consistency, robust_scatter
@@ -77,12 +77,13 @@ def fit_large(
     source: RowSource,
     sample_weight: Floats,
     rows: npt.NDArray[np.intp],
+    part: RowSource,
     settled: Settled,
     tol: float,
     max_iter: int,
     rng: np.random.Generator,
 ) -> RobustFit | None:
-    """Principal components of all good rows, given what was `settled` on those numbered `rows`.
+    """Principal components of all good rows, given what was `settled` on `part`, those in `rows`.
 
     None if the data is not of the kind this is made for: no noise, or sizes beyond squares.
     """
@@ -91,13 +92,13 @@ def fit_large(
         return None
     some = sample_weight[rows]
     share = float(np.sum(some)) / float(np.sum(sample_weight))
-    mean, gram = settled.finder.moments(settled.part * some)
     weight = float(np.sum(settled.part * some))
     few = source.shape[1] <= MAX_FEATURES
-    W = settled.finder.beyond(fit, settled.part * some, WATCHED)
-    judge = Judge(settled.finder.source, some, settled.law, mean is not None, rng)
-    mean = np.zeros(source.shape[1]) if mean is None else mean
-    at = judge.freeze(mean, np.hstack([fit.V, W]), fit.s / np.sqrt(share), settled.keep, None)
+    gram = settled.finder.moments(settled.part * some)[1] if few else np.zeros((0, 0))
+    judge = Judge(part, some, settled.law, fit.mean is not None, rng)
+    mean = np.zeros(source.shape[1]) if fit.mean is None else fit.mean
+    V = np.hstack([fit.V, settled.watched()])
+    at = judge.freeze(mean, V, fit.s / np.sqrt(share), settled.keep, None)
     if at is None:
         return None
     # A difference of squares loses as many digits as the residual is smaller than the row.

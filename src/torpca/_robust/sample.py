@@ -8,10 +8,9 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
-from scipy.linalg.lapack import dpstrf
 
-from torpca._core.frame import frame_of_size
 from torpca._core.subspace import leading_of_gram
+from torpca._robust.span import span_of
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
 
@@ -21,8 +20,6 @@ SAMPLE_ROWS, FEWEST_ROWS, SAMPLE_NUMBERS = 2000, 600, 2e5
 ROWS_PER_DIRECTION = 10
 # A residual this small beside its row comes from the Gram matrix of the sample, not from the row.
 BLUR = 1e-7
-# Products of rows of unit length that add less than this lie in the span of the others.
-SPANNED = 1e-13
 # Numbers handled at a time.
 AT_A_TIME = 2**23
 # Rows longer than this many times the middle one are shortened: their squares must not overflow.
@@ -122,24 +119,8 @@ def _in_their_span(
     rows: npt.NDArray[np.intp],
     origin: np.intp | None,
 ) -> Floats:
-    """Rows of the data, less the row `origin`, in a basis of their own span, (m, at most m).
-
-    From their products with each other: few, long rows are never held all at once. A pivoted
-    Cholesky decomposition of the products treats each row by itself, so that rows far out do not
-    drown the digits of the others; it is good to the root of a unit of rounding.
-    """
-    keep = np.zeros(source.shape[0], dtype=bool)
-    keep[rows] = True
-    frame = frame_of_size(source, magnitudes, float(np.median(magnitudes[rows])))
-    place = np.argsort(np.argsort(rows))
-    mean = None if origin is None else source.take(np.array([origin]))[0]
-    G = frame.about(mean).row_gram(keep)[np.ix_(place, place)]
-    size = np.sqrt(np.diag(G))
-    safe = np.where(size > 0, size, 1.0)
-    L, pivots, rank, _ = dpstrf(G / np.outer(safe, safe), tol=SPANNED, lower=1)
-    Z = np.zeros((len(rows), max(rank, 1)))
-    Z[pivots - 1, :rank] = np.tril(L)[:, :rank]
-    return Z * size[:, None]
+    """Rows of the data, less the row `origin`, in a basis of their own span, (m, at most m)."""
+    return span_of(source, magnitudes, rows, origin).Z
 
 
 def _in_unit(Z: Floats, weights: Floats) -> Floats:

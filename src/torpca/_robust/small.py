@@ -38,6 +38,11 @@ class Settled:
     history: tuple[Iteration, ...] = field(repr=False)
     converged: bool
 
+    def watched(self) -> Floats:
+        """Directions (d, q) in which the kept rows leave the subspace most."""
+        weights = self.part * self.threshold.sample_weight
+        return self.finder.beyond(self.fit, weights, WATCHED)
+
 
 def settle_on_all(
     source: RowSource,
