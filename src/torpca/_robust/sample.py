@@ -21,7 +21,7 @@ ROWS_PER_DIRECTION = 10
 # A residual this small beside its row comes from the Gram matrix of the sample, not from the row.
 BLUR = 1e-7
 # Numbers handled at a time.
-AT_A_TIME = 2**23
+AT_A_TIME = 2**20
 # Rows longer than this many times the middle one are shortened: their squares must not overflow.
 FAR = 2.0**200
 

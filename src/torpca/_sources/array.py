@@ -73,6 +73,13 @@ class ArraySource(RowSource):
         taken = self.xp.take(self.X, place(self.xp, rows, self.X), axis=0)
         return to_numpy(self.xp.astype(taken, self.xp.float64, copy=False))
 
+    def band(self, keep: Mask, features: slice) -> Floats | None:
+        """Some features of the kept rows, of arrays in NumPy."""
+        if self.xp is not np:
+            return None
+        band = self.X[:, features]
+        return np.asarray(band if keep.all() else band[keep], dtype=np.float64)
+
     def export(self, array: npt.NDArray[Any]) -> Array:
         """Hand results back in the data's own library, type and device."""
         return place(self.xp, super().export(array), self.X)

@@ -21,7 +21,7 @@ Kernel = Callable[[Any, Rows, Array], tuple[tuple[Array, ...], tuple[Array, ...]
 # Blocks are sized to stay in a processor's cache while a kernel works on them, so that the
 # residual of a block never travels to main memory.
 BLOCK_BYTES = 2**21
-MIN_BLOCK_ROWS = 64
+MIN_BLOCK_ROWS = 8
 # Tables up to this size are one block: starting threads would cost more than the cache saves.
 SMALL_BYTES = 2**24
 
@@ -148,12 +148,23 @@ class RowSource(ABC):
 
         return self.sweep(kernel, keep)[1][0]
 
+    def band(self, keep: Mask, features: slice) -> Floats | None:
+        """Some features of the kept rows, (n_kept, width); None if whole rows cost no more."""
+        return None
+
     def row_gram(self, keep: Mask) -> Floats:
         """X_keep X_keep', (n_kept, n_kept): the small Gram matrix when rows are few and long."""
         rows = np.flatnonzero(keep)
+        out = np.zeros((len(rows), len(rows)))
+        if self.band(keep, slice(0, 0)) is not None:
+            width = max(64, 4 * BLOCK_BYTES // (8 * max(1, len(rows))))
+            for i in range(0, self.shape[1], width):
+                band = self.band(keep, slice(i, min(i + width, self.shape[1])))
+                assert band is not None
+                out += band @ band.T
+            return out
         step = max(1, 32 * BLOCK_BYTES // (8 * self.shape[1]))
         pieces = [slice(i, min(i + step, len(rows))) for i in range(0, len(rows), step)]
-        out = np.empty((len(rows), len(rows)))
         for i, left in enumerate(pieces):
             block = self.take(rows[left])
             out[left, left] = block @ block.T

@@ -58,6 +58,11 @@ class Centered(View):
         """x - mean."""
         return block - place(xp, self.offset, block)
 
+    def band(self, keep: Mask, features: slice) -> Floats | None:
+        """Some features of the kept rows, less their means."""
+        band = self.source.band(keep, features)
+        return None if band is None else band - self.offset[features]
+
 
 class Scaled(View):
     """Each row times its own number, `factors` of shape (n_rows,)."""
@@ -69,6 +74,11 @@ class Scaled(View):
     def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
         """x times the factor of its row."""
         return block * place(xp, self.factors[rows], block)[:, None]
+
+    def band(self, keep: Mask, features: slice) -> Floats | None:
+        """Some features of the kept rows, times the rows' factors."""
+        band = self.source.band(keep, features)
+        return None if band is None else band * self.factors[keep][:, None]
 
 
 class Weighted(Scaled):
@@ -110,6 +120,11 @@ class Columns(View):
     def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
         """x times the factors of its features."""
         return block * place(xp, self.factors, block)
+
+    def band(self, keep: Mask, features: slice) -> Floats | None:
+        """Some features of the kept rows, times their factors."""
+        band = self.source.band(keep, features)
+        return None if band is None else band * self.factors[features]
 
 
 class Deflated(View):
