@@ -32,7 +32,7 @@ from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
 # Numbers in the part of the rows that is learned from, and the fewest and most rows of it.
-PART_NUMBERS, FEWEST, MOST = 2**20, 2000, 10_000
+PART_NUMBERS, FEWEST, MOST = 3 * 2**19, 2000, 10_000
 # The subspace of the part need not move by less than this.
 NEAR = 0.03
 # Rows of it by which rows far out inside the subspace are told.

@@ -221,10 +221,22 @@ class Spread:
     """Distances are measured in this unit."""
 
     @classmethod
-    def of(cls, distances: Floats, weights: Floats, settled: float = SETTLED) -> Spread:
-        """Spread of most of the `distances` (n,), non-negative, weighted by `weights` (n,)."""
+    def of(
+        cls,
+        distances: Floats,
+        weights: Floats,
+        settled: float = SETTLED,
+        near: Spread | None = None,
+    ) -> Spread:
+        """Spread of most of the `distances` (n,), non-negative, weighted by `weights` (n,).
+
+        `near` is that of nearly the same distances: then it is found from there, at less cost.
+        """
         counts = weights > 0
-        r, w = distances[counts], weights[counts]
+        r, w = (distances, weights) if counts.all() else (distances[counts], weights[counts])
+        if near is not None and near.scale > 0:
+            y = _roots(r, near.unit)
+            return cls(*reweighted(y, w, near.location, near.scale, settled), near.unit)
         unit = weighted_quantile(r, w, 0.5)
         if unit == 0.0:
             return cls(0.0, 0.0, 1.0)

@@ -64,12 +64,12 @@ class Frozen:
         beside = Y[:, k:] / blame(h, before, d - k)[:, None]
         return w * self.watch.loyalty(beside, xp)
 
-    def suspects(self, Y: Floats, squares: Floats, h: Floats) -> Mask:
-        """Mask of the rows that may weigh less than 1: all others need no cubed root."""
+    def suspects(self, Y: Floats, squares: Floats) -> Mask:
+        """Mask of the rows of little leverage that may weigh less than 1: others need no root."""
         k = len(self.s)
         limit = (1 - 2 * LITTLE) * self.spread.square_at(self.limits[0])
         # Not ">": what is no number is suspect.
-        out: Mask = ~((squares <= limit) & (h <= LITTLE))
+        out: Mask = ~(squares <= limit)
         for j in range(Y.shape[1] - k):
             reach = WATCHED_FULL * self.watch.scale[j]
             out |= ~(np.abs(Y[:, k + j] - self.watch.center[j]) <= reach)
@@ -113,20 +113,26 @@ def look(
     k = len(at.s)
     measure = Measure(at.mean, at.V, k, exact)
     inner_whiten = at.inside.whiten(at.inside.shrink)
+    inner_center = at.inside.center @ inner_whiten
     reach_inside = at.inside.spread.square_at(FULL)
 
     def weigh(xp: Any, Y: Array, squares: Array, prior: Array) -> tuple[Array, Array, Array]:
         """Weight of each row, its part in the subspace, and that in the scatter inside it."""
         scores = Y[:, :k]
-        h = row_squares(xp, scores * place(xp, 1.0 / at.s, Y))
-        inner = scores - place(xp, at.inside.center, Y)
-        inner = row_squares(xp, inner @ place(xp, inner_whiten, Y))
+        inner = scores @ place(xp, inner_whiten, Y) - place(xp, inner_center, Y)
+        inner = row_squares(xp, inner)
+
+        def leverage(rows: Any) -> Array:
+            return row_squares(xp, scores[rows] * place(xp, 1.0 / at.s, Y))
+
         if xp is np and at.law is None:
-            rows = np.flatnonzero(at.suspects(Y, squares, h) | ~(inner <= reach_inside))
+            # Rows near the middle have no leverage to speak of: all others are looked at.
+            rows = np.flatnonzero(at.suspects(Y, squares) | ~(inner <= reach_inside))
             w, u = np.ones(len(Y)), np.ones(len(Y))
-            w[rows] = at.weights(np, Y[rows], squares[rows], h[rows], prior[rows])
+            w[rows] = at.weights(np, Y[rows], squares[rows], leverage(rows), prior[rows])
             u[rows] = w[rows] * taper(at.inside.spread.z_of_squares(inner[rows]))
             return w, w, u
+        h = leverage(slice(None))
         w = at.weights(xp, Y, squares, h, prior)
         u = w * taper(at.inside.spread.z_of_squares(inner, xp), xp=xp)
         if at.law is None:

@@ -61,10 +61,10 @@ def robust_scatter(
     if len(few) > SAMPLE_ROWS:
         few = np.sort(rng.choice(judges, SAMPLE_ROWS, replace=False))
     now = _first(Y, weights, counts, few, center, rng)
-    factor, w = consistency(k), weights
+    factor, w, spread = consistency(k), weights, EXACT
     for _ in range(MAX_REWEIGHTINGS):
         distances = mahalanobis(Y, *now)
-        spread = Spread.of(distances[judges], weights[judges])
+        spread = Spread.of(distances[judges], weights[judges], near=spread)
         u = weights * taper(spread.z(distances))
         if not _spans(Y, u):  # most rows are one point along an axis: no measure for the others
             return Scatter(*_moments(Y, weights, center), weights, EXACT)

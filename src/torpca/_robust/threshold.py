@@ -57,6 +57,8 @@ class Threshold:
         self.probe = rows
         self.sample_weight = sample_weight
         self.clean = True
+        self.looks = 0
+        self.last = Spread(0.0, 0.0, 1.0)
         self.loyal = np.ones(len(sample_weight))
         self.watch = Watch(np.zeros(0), np.zeros(0))
         self.verdicts = 0
@@ -91,7 +93,11 @@ class Threshold:
 
     def _near(self, R: Floats) -> Floats:
         """Whole weight for rows near the subspace, none for those far off."""
-        self.last = self.spread(R)
+        rows = self.probe
+        # The subspace moves less and less; from the third time on the spread is nearly known.
+        near = self.last if self.looks >= 2 else None
+        self.last = Spread.of(R[rows], self.sample_weight[rows], near=near)
+        self.looks += 1
         z = self.last.z(R)
         # Once in doubt, always in doubt: else the iterations might go to and fro.
         self.clean = self.clean and looks_clean(z[self.probe], self.sample_weight[self.probe])
