@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,13 +25,18 @@ def pca(X: Array, rank: int, fraction: float) -> Array:
     return PCA(rank, svd_solver="full").fit(X).components_.T
 
 
-def spherical(X: Array, rank: int, fraction: float) -> Array:
-    """Locantore et al. 1999: PCA of the rows' directions from their spatial median."""
+def spherical(X: Array, rank: int, fraction: float, tol: float = 0.0) -> Array:
+    """Locantore et al. 1999: PCA of the rows' directions from their spatial median.
+
+    The median is settled when it moves by less than `tol` of the largest distance from it.
+    """
     centre = np.median(X, axis=0)
     for _ in range(100):
         away = np.linalg.norm(X - centre, axis=1)
         w = 1 / np.maximum(away, 1e-12 * np.max(away))
-        centre = (w @ X) / np.sum(w)
+        before, centre = centre, (w @ X) / np.sum(w)
+        if np.linalg.norm(centre - before) < tol * np.max(away):
+            break
     U = X - centre
     U = U / np.maximum(np.linalg.norm(U, axis=1), 1e-300)[:, None]
     return np.linalg.svd(U, full_matrices=False)[2][:rank].T
@@ -56,9 +61,12 @@ for (file in commandArgs(TRUE)) {
   X <- matrix(readBin(con, "double", size[1] * size[2]), size[1], size[2], byrow = TRUE)
   close(con)
   set.seed(0)
-  V <- tryCatch(getLoadings(PcaHubert(X, k = size[3], kmax = size[3], alpha = 0.5, mcd = FALSE)),
-                error = function(e) matrix(0, size[2], size[3]))
+  time <- system.time(
+    V <- tryCatch(getLoadings(PcaHubert(X, k = size[3], kmax = size[3], alpha = 0.5, mcd = FALSE)),
+                  error = function(e) matrix(0, size[2], size[3]))
+  )
   writeBin(as.double(V), paste0(file, ".out"))
+  writeBin(time[["elapsed"]], paste0(file, ".time"))
 }
 """
 
@@ -67,18 +75,35 @@ def robpca(X: Array, rank: int, fraction: float) -> Array | None:
     """ROBPCA with alpha = 0.5: PcaHubert of R's rrcov; None where R is not installed."""
     if shutil.which("Rscript") is None:
         return None
+    return robpca_fits([X], rank)[-1][0]
+
+
+def robpca_fits(tables: Sequence[Array], rank: int) -> list[tuple[Array, float]]:
+    """Basis and seconds of one fit after the other in one R; its start and the files are free."""
     with tempfile.TemporaryDirectory() as folder:
-        file, script = Path(folder) / "X", Path(folder) / "robpca.R"
+        script = Path(folder) / "robpca.R"
         script.write_text(ROBPCA)
-        with file.open("wb") as out:
-            np.array([*X.shape, rank], dtype=np.int32).tofile(out)
-            np.ascontiguousarray(X).tofile(out)
-        subprocess.run(["Rscript", str(script), str(file)], check=True, capture_output=True)
-        V = np.fromfile(f"{file}.out")
-    d = X.shape[1]
+        files = [Path(folder) / f"X{i}" for i in range(len(tables))]
+        for file, X in zip(files, tables, strict=True):
+            with file.open("wb") as out:
+                np.array([*X.shape, rank], dtype=np.int32).tofile(out)
+                np.ascontiguousarray(X).tofile(out)
+        command = ["Rscript", str(script), *map(str, files)]
+        subprocess.run(command, check=True, capture_output=True)
+        return [
+            (_loadings(np.fromfile(f"{file}.out"), X.shape[1], rank), _number(f"{file}.time"))
+            for file, X in zip(files, tables, strict=True)
+        ]
+
+
+def _loadings(V: Array, d: int, rank: int) -> Array:
     if len(V) != d * rank:  # fewer directions than asked for
         V = np.append(V, np.zeros(d * rank))[: d * rank]
     return V.reshape(rank, d).T
+
+
+def _number(file: str) -> float:
+    return float(np.fromfile(file)[0])
 
 
 METHODS: dict[str, Method] = {

@@ -130,7 +130,7 @@ def line(shape: tuple[int, int, int], made: Rows, kind: tuple[str, str, str], re
         "to oracle": to_oracle,
         "to PCA": None,
         "variance lost": None,
-        "threads": max(entry["num_threads"] for entry in threadpool_info()),
+        "threads": max(e["num_threads"] for e in threadpool_info() if e["user_api"] == "blas"),
     }
     holds = ratio <= (SMALL_RATIO if X.nbytes < SMALL else RATIO) and to_oracle <= 1.05
     if not bad.any():

@@ -16,6 +16,7 @@ from torpca._robust.fit import RobustFit, robust_fit
 from torpca._robust.scale import feature_scales
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
+from torpca._sources.parallel import single_threaded_blas
 
 # With fewer rows in agreement than this, those that disagree could as well be the good ones.
 AGREEMENT = 0.525
@@ -199,17 +200,20 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         rows = source
         if self._feature_scale is not None:
             rows = Columns(source, 1.0 / self._feature_scale)
-        fit = robust_fit(
-            rows,
-            self.n_components,
-            trim=self.trim,
-            center=self.center,
-            n_sample=None if isinstance(self.sample_size, str) else int(self.sample_size),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            sample_weight=weights,
-            rng=rng,
-        )
+        # Most products are small, and threads that wait for each other take longer over them
+        # than one; blocks of rows are worked on several at a time all the same.
+        with single_threaded_blas:
+            fit = robust_fit(
+                rows,
+                self.n_components,
+                trim=self.trim,
+                center=self.center,
+                n_sample=None if isinstance(self.sample_size, str) else int(self.sample_size),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                sample_weight=weights,
+                rng=rng,
+            )
         self._keep_fit(source, fit)
         self._warn(fit, weights)
         return self

@@ -9,7 +9,7 @@ from torpca._robust.large import NEAR, fit_large, rows_to_begin_with
 from torpca._robust.small import Settled, settle_on_all
 from torpca._robust.wide import is_wide, settle_in_span
 from torpca._sources import RowSource, as_source
-from torpca._sources.base import Floats
+from torpca._sources.base import BLOCK_BYTES, MIN_BLOCK_ROWS, Floats
 
 
 def robust_fit(
@@ -60,7 +60,8 @@ def robust_fit(
     if isinstance(trim, str):
         rows = rows_to_begin_with(source.shape, sample_weight, n_components, rng)
         if rows is not None:
-            part = as_source(source.take(rows))
+            few = max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * source.shape[1]))
+            part = as_source(source.take(rows), block_rows=few)
             settled = settle(part, sample_weight[rows], max(tol, NEAR), False)
             found = fit_large(source, sample_weight, rows, part, settled, tol, max_iter, rng)
             if found is not None:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torpca._sources.parallel import blas_threads, in_order
+
 Array = Any  # a block of rows, in whatever library the rows live in
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -157,11 +159,15 @@ class RowSource(ABC):
         rows = np.flatnonzero(keep)
         out = np.zeros((len(rows), len(rows)))
         if self.band(keep, slice(0, 0)) is not None:
-            width = max(64, 4 * BLOCK_BYTES // (8 * max(1, len(rows))))
-            for i in range(0, self.shape[1], width):
+            width = max(64, 2 * BLOCK_BYTES // (8 * max(1, len(rows))))
+
+            def products(i: int) -> Floats:
                 band = self.band(keep, slice(i, min(i + width, self.shape[1])))
                 assert band is not None
-                out += band @ band.T
+                return band @ band.T
+
+            for part in in_order(products, range(0, self.shape[1], width), blas_threads()):
+                out += part
             return out
         step = max(1, 32 * BLOCK_BYTES // (8 * self.shape[1]))
         pieces = [slice(i, min(i + step, len(rows))) for i in range(0, len(rows), step)]

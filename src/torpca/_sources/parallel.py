@@ -36,10 +36,12 @@ class _SingleThreadedBlas:
         self._lock = Lock()
         self._inside = 0
         self._limit: Any = None
+        self.threads_outside: int | None = None
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
+                self.threads_outside = _threads()
                 self._limit = _controller().limit(limits=1)
                 self._limit.__enter__()
             self._inside += 1
@@ -49,14 +51,23 @@ class _SingleThreadedBlas:
             self._inside -= 1
             if self._inside == 0:
                 self._limit.__exit__(None, None, None)
+                self.threads_outside = None
 
 
-_single_threaded_blas = _SingleThreadedBlas()
+single_threaded_blas = _SingleThreadedBlas()
+
+
+def _threads() -> int:
+    return max((library["num_threads"] for library in _controller().info()), default=1)
 
 
 def blas_threads() -> int:
-    """Number of threads a product would use now: what the user set, or the number of cores."""
-    return max((library["num_threads"] for library in _controller().info()), default=1)
+    """Number of threads a product would use: what the user set, or the number of cores.
+
+    Inside `single_threaded_blas`, what it was outside: so many blocks are worked on at a time.
+    """
+    outside = single_threaded_blas.threads_outside
+    return _threads() if outside is None else outside
 
 
 def in_order(
@@ -66,7 +77,7 @@ def in_order(
     if workers <= 1:
         yield from map(function, items)
         return
-    with _single_threaded_blas, ThreadPoolExecutor(workers) as pool:
+    with single_threaded_blas, ThreadPoolExecutor(workers) as pool:
         ahead: deque[Future[Result]] = deque()
         for item in items:
             ahead.append(pool.submit(function, item))
