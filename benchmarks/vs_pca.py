@@ -68,7 +68,7 @@ def passes(X: Any, rank: int) -> float:
     read = [0.0]
     sweep, take = ArraySource.sweep, ArraySource.take
 
-    def counting_sweep(self: Any, kernel: Any, keep: Any = None, native: bool = False) -> Any:
+    def counting_sweep(self: Any, kernel: Any, keep: Any = None, native: Any = None) -> Any:
         if self.shape == X.shape:
             read[0] += 1.0 if keep is None else float(np.mean(keep))
         return sweep(self, kernel, keep, native)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from torpca._core.problem import check_finite
 from torpca._robust.describe import RobustFit, describe
 from torpca._robust.large import NEAR, fit_large, rows_to_begin_with
 from torpca._robust.small import Settled, settle_on_all
@@ -61,7 +62,10 @@ def robust_fit(
         rows = rows_to_begin_with(source.shape, sample_weight, n_components, rng)
         if rows is not None:
             few = max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * source.shape[1]))
-            part = as_source(source.take(rows), block_rows=few)
+            numbers = source.take(rows)
+            if not np.all(np.isfinite(numbers)):
+                check_finite(source)  # says which rows of all
+            part = as_source(numbers, block_rows=few)
             settled = settle(part, sample_weight[rows], max(tol, NEAR), False)
             found = fit_large(source, sample_weight, rows, part, settled, tol, max_iter, rng)
             if found is not None:

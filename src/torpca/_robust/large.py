@@ -46,6 +46,8 @@ MAX_FEATURES, FEWEST_LONG = 1000, 800
 WEIGHTS_TURN = 0.03
 # Residuals are taken as differences of squares if that leaves them this accurate.
 ACCURATE = 1e-10
+# ... and in float32, where they only decide on weights, this accurate.
+ACCURATE_SINGLE = 1e-3
 # The subspace stands when it moves by less than this, if all rows are good, ...
 STILL = 1e-6
 # ... and else, or without a gap, by less than this share of its own error by chance.
@@ -97,18 +99,22 @@ def fit_large(
     gram = settled.finder.moments(settled.part * some)[1] if few else np.zeros((0, 0))
     judge = Judge(part, some, settled.law, fit.mean is not None, rng)
     mean = np.zeros(source.shape[1]) if fit.mean is None else fit.mean
-    V = np.hstack([fit.V, settled.watched()])
+    W = settled.watched()
+    V = np.hstack([fit.V, W])
     at = judge.freeze(mean, V, fit.s / np.sqrt(share), settled.keep, None)
     if at is None:
         return None
     # A difference of squares loses as many digits as the residual is smaller than the row.
     squares = float(mean @ mean) + float(np.sum(fit.s**2)) / float(np.sum(some))
-    exact = bool(8 * np.finfo(np.float64).eps * squares > ACCURATE * at.spread.unit**2)
+    exact = bool(8 * float(np.finfo(np.float64).eps) * squares > ACCURATE * at.spread.unit**2)
+    single = bool(
+        8 * float(np.finfo(np.float32).eps) * squares <= ACCURATE_SINGLE * at.spread.unit**2
+    )
     counts = None if np.all(sample_weight == 1.0) else sample_weight
     keep = np.zeros(source.shape[0])
     history = list(settled.history)
     for t in range(max_iter):
-        now = look(source, at, keep, counts, exact=exact, native=t == 0)
+        now = look(source, at, keep, counts, exact=exact, single=single and t == 0)
         if not (np.all(np.isfinite(now.AV)) and now.scores[0] > LEAST_INSIDE * now.weight > 0):
             return None
         aim = partial(goal, k=k, weight=now.weight, at=at)
@@ -116,8 +122,11 @@ def fit_large(
             V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
             off = stand_in_error(theta, k, weight, len(mean))
         else:
-            V, theta = expanded_directions(source, now, at, aim)
+            V, theta = expanded_directions(source, now, at, aim, single and t == 0)
             off = WEIGHTS_TURN
+        # The directions to watch stay: those of rows that were left out for it are not in A.
+        V = np.hstack([V[:, :k], W - V[:, :k] @ (V[:, :k].T @ W)])
+        V = np.hstack([V[:, :k], np.linalg.qr(V)[0][:, k:]])
         change = subspace_change(at.V[:, :k], V[:, :k])
         history.append(record_of(len(history), k, now, change))
         keep = now.keep
@@ -164,7 +173,7 @@ def stand_in_error(theta: Floats, k: int, weight: float, d: int) -> float:
 
 
 def expanded_directions(
-    source: RowSource, now: Look, at: Frozen, aim: Callable[[Floats], float]
+    source: RowSource, now: Look, at: Frozen, aim: Callable[[Floats], float], single: bool
 ) -> tuple[Floats, Floats]:
     """Top directions and eigenvalues of A by more passes over the rows, with weights as they are.
 
@@ -173,7 +182,7 @@ def expanded_directions(
     k = len(at.s)
 
     def multiply(V: Floats) -> Floats:
-        return product(source, now.mean, now.part, V, centered=at.centered)
+        return product(source, now.mean, now.part, V, centered=at.centered, single=single)
 
     def found(theta: Floats, wrong: Floats) -> bool:
         if len(theta) == k:
@@ -195,7 +204,7 @@ def goal(theta: Floats, *, k: int, weight: float, at: Frozen) -> float:
         return STILL
     # Beyond a gap there is noise in all directions; without one, the next direction matters most.
     directions = len(at.mean) - k if gap else 1
-    chance = np.sqrt(directions * theta[k - 1] * theta[k] / weight)
+    chance = np.sqrt(directions / weight) * np.sqrt(theta[k - 1]) * np.sqrt(theta[k])
     return max(STILL, min(BELOW_CHANCE * float(chance / (theta[k - 1] - theta[k])), 1.0))
 
 
@@ -234,7 +243,8 @@ class Judge:
         near = self.counts * taper(z, *limits)
         beside = watch(Y[:, k:] / blame(h, keep, V.shape[0] - k)[:, None], near, ROUGHLY)
         if inside is None:
-            few = slice(None, SCATTER_ROWS)
+            m = len(R)
+            few = np.sort(self.rng.choice(m, min(m, SCATTER_ROWS), replace=False))
             found = robust_scatter(Y[few, :k], near[few], self.counts[few], self.centered, self.rng)
             inside = Inside(found.center, found.covariance, found.spread, 1 / consistency(k))
         if inside.spread.scale == 0.0:

@@ -196,15 +196,16 @@ def taper(z: Array, full: float = FULL, none: float = NONE, xp: Any = np) -> Arr
     return s * s * (1 + 2 * t)
 
 
-def looks_clean(z: Floats, weights: Floats) -> bool:
+def looks_clean(z: Floats, weights: Floats, sides: int = 1) -> bool:
     """Whether no more rows are far out than Gaussian noise puts there.
 
-    `z` (n,) are standard deviations from the location. A fifth more and three standard deviations
-    of their number are allowed for: cubed roots are Gaussian only about.
+    `z` (n,) are standard deviations from the location, the largest to so many `sides`. A fifth
+    more and three standard deviations of their number are allowed for: cubed roots are Gaussian
+    only about.
     """
     n = float(np.sum(weights))
     for cut, share in TAILS:
-        expected = n * share
+        expected = n * sides * share
         if float(np.sum(weights[z > cut])) > 1.2 * expected + 3 * np.sqrt(expected) + 1:
             return False
     return True
@@ -288,7 +289,7 @@ def reweighted(
         if not total > 0:  # no number is near the location: there is nothing to settle
             return None
         now = float(np.sum(u * y)) / total
-        spread = np.sqrt(consistency * float(np.sum(u * np.square(y - now))) / total)
+        spread = float(np.sqrt(consistency * float(np.sum(u * np.square(y - now))) / total))
         # Shrinking onto a heap of equal numbers is no answer.
         return (now, spread) if spread > 0.01 * tightest[1] else None
 

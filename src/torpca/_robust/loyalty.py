@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from torpca._robust.lines import EQUAL, SETTLED, describe_lines, reweighted, taper
+from torpca._robust.lines import EQUAL, SETTLED, describe_lines, looks_clean, reweighted, taper
 from torpca._sources.base import Array, Floats, place
 
 # Directions beyond the subspace that are watched, and the standard deviations along one of them
 # at which a row begins to lose its weight and has lost it: of Gaussian rows hardly one.
 WATCHED = 3
 FULL, NONE = 4.0, 6.0
+# The same if no more rows are far out than noise puts there: of Gaussian rows not one in a million.
+CLEAN_FULL, CLEAN_NONE = 5.0, 6.5
 
 
 def blame(leverage: Any, keep: Any, dimensions: int) -> Any:
@@ -33,13 +35,15 @@ class Watch:
     center: Floats
     scale: Floats
     """Infinite along directions that say nothing."""
+    limits: tuple[float, float] = (FULL, NONE)
+    """Standard deviations at which a row begins to lose its weight, and has lost it."""
 
     def loyalty(self, P: Array, xp: Any = np) -> Array:
         """Weight of each row by its projections P (n, q): 0 for those far out along one of them."""
         if P.shape[1] == 0:
             return xp.ones(P.shape[0], dtype=P.dtype)
         z = xp.abs(P - place(xp, self.center, P)) / place(xp, self.scale, P)
-        return taper(xp.max(z, axis=1), FULL, NONE, xp)
+        return taper(xp.max(z, axis=1), *self.limits, xp)
 
 
 def watch(P: Floats, weights: Floats, settled: float = SETTLED) -> Watch:
@@ -72,4 +76,6 @@ def watch(P: Floats, weights: Floats, settled: float = SETTLED) -> Watch:
         )
         # Many rows on one point in the midst of the others are no reason to drop the others.
         scale[j] = max(spread, float(lines.side[j]))
-    return Watch(center, scale)
+    z = np.max(np.abs(S - center) / scale, axis=1)
+    clean = looks_clean(z, u, sides=2 * q)
+    return Watch(center, scale, (CLEAN_FULL, CLEAN_NONE) if clean else (FULL, NONE))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from torpca._robust.lines import FULL, Spread, taper
-from torpca._robust.loyalty import FULL as WATCHED_FULL
 from torpca._robust.loyalty import Watch, blame
 from torpca._robust.precision import Precision
 from torpca._robust.threshold import free_part
@@ -71,7 +70,7 @@ class Frozen:
         # Not ">": what is no number is suspect.
         out: Mask = ~(squares <= limit)
         for j in range(Y.shape[1] - k):
-            reach = WATCHED_FULL * self.watch.scale[j]
+            reach = self.watch.limits[0] * self.watch.scale[j]
             out |= ~(np.abs(Y[:, k + j] - self.watch.center[j]) <= reach)
         return out
 
@@ -102,13 +101,13 @@ def look(
     counts: Floats | None,
     *,
     exact: bool,
-    native: bool,
+    single: bool,
 ) -> Look:
     """Pass over the rows: weigh them, and multiply the good ones with the subspace.
 
     `before` (n,) are the weights the rows had so far, `counts` (n,) how often each counts; None:
     once. `exact`: residuals are formed, for data that is nearly all signal; else they are
-    differences of squares. `native`: in the data's own precision.
+    differences of squares. `single`: float32 data may be multiplied as it is.
     """
     k = len(at.s)
     measure = Measure(at.mean, at.V, k, exact)
@@ -123,7 +122,7 @@ def look(
         inner = row_squares(xp, inner)
 
         def leverage(rows: Any) -> Array:
-            return row_squares(xp, scores[rows] * place(xp, 1.0 / at.s, Y))
+            return row_squares(xp, scores[rows, :] * place(xp, 1.0 / at.s, Y))
 
         if xp is np and at.law is None:
             # Rows near the middle have no leverage to speak of: all others are looked at.
@@ -149,6 +148,7 @@ def look(
         if counts is not None:
             c = place(xp, counts[rows], Y)
             part, u = c * part, c * u
+            w = xp.where(c > 0, w, xp.zeros_like(w))
         scores = Y[:, :k]
         weighted = xp.concat([part[:, None] * Y, part[:, None]], axis=1)
         sums = (
@@ -162,7 +162,9 @@ def look(
         return (w,) if at.law is None else (w, part), sums
 
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at what came out
-        (w, *parts), sums = source.sweep(kernel, native=native)
+        (w, *parts), sums = source.sweep(
+            kernel, native=None if exact else np.float32 if single else np.float64
+        )
     left_over, weighted, products, *scores = sums
     weight = float(weighted[-1])
     # Sums about zero become sums about the new mean.
@@ -174,7 +176,9 @@ def look(
     return Look(w, part, weight, float(left_over), at.mean + moved, AV, inside)
 
 
-def product(source: RowSource, mean: Floats, part: Floats, V: Floats, *, centered: bool) -> Floats:
+def product(
+    source: RowSource, mean: Floats, part: Floats, V: Floats, *, centered: bool, single: bool
+) -> Floats:
     """(X - mean)' W (X - mean) V for rows of weights `part` (n,) and their weighted mean."""
     shift = mean @ V
 
@@ -187,7 +191,7 @@ def product(source: RowSource, mean: Floats, part: Floats, V: Floats, *, centere
         return (), (tall_rmatmul(xp, block, Y), xp.sum(Y, axis=0))
 
     with np.errstate(over="ignore", invalid="ignore"):
-        products, total = source.sweep(kernel, native=True)[1]
+        products, total = source.sweep(kernel, native=np.float32 if single else np.float64)[1]
     return products.T - np.outer(mean, total) if centered else products.T
 
 
@@ -203,7 +207,7 @@ def distances(source: RowSource, at: Frozen, *, exact: bool) -> tuple[Floats, Fl
         return (row_squares(xp, about) ** 0.5, squares**0.5), ()
 
     with np.errstate(over="ignore", invalid="ignore"):
-        score, orthogonal = source.sweep(kernel)[0]
+        score, orthogonal = source.sweep(kernel, native=None if exact else np.float64)[0]
     return score, orthogonal
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from torpca._core.loop import Iteration, Step, iterate
 from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, norm
+from torpca._robust.lines import taper
 from torpca._robust.loyalty import WATCHED, blame
 from torpca._robust.precision import Precision, precision_law
 from torpca._robust.start import Start, find_start
@@ -39,9 +40,13 @@ class Settled:
     converged: bool
 
     def watched(self) -> Floats:
-        """Directions (d, q) in which the kept rows leave the subspace most."""
-        weights = self.part * self.threshold.sample_weight
-        return self.finder.beyond(self.fit, weights, WATCHED)
+        """Directions (d, q) in which rows near the subspace leave it most.
+
+        Rows that were left out for conspiring are among them: their direction is to be watched.
+        """
+        judge = self.threshold
+        near = taper(judge.last.z(self.studentised), *judge.limits())
+        return self.finder.beyond(self.fit, near * judge.sample_weight, WATCHED)
 
 
 def settle_on_all(

@@ -46,18 +46,16 @@ class ArraySource(RowSource):
         """Yield slices of the array as float64; kept rows are gathered before the conversion."""
         return map(self._load, kept_slices(self.shape[0], self.block_rows, keep))
 
-    def _load(
-        self, piece: tuple[slice, Rows, Any], native: bool = False
-    ) -> tuple[Any, Rows, Array]:
+    def _load(self, piece: tuple[slice, Rows, Any], native: Any = None) -> tuple[Any, Rows, Array]:
         window, rows, index = piece
         xp, block = self.xp, self.X[window, :]
         if index is not None:
             block = xp.take(block, place(xp, index, block), axis=0)
-        if native and self.dtype == np.float32 and block.dtype == xp.float32:
+        if native is np.float32 and self.dtype == np.float32 and block.dtype == xp.float32:
             return xp, rows, block
         return xp, rows, xp.astype(block, xp.float64, copy=False)
 
-    def sweep(self, kernel: Kernel, keep: Mask | None = None, native: bool = False) -> Any:
+    def sweep(self, kernel: Kernel, keep: Mask | None = None, native: Any = None) -> Any:
         """Run `kernel` over the blocks, on several cores where NumPy leaves that to us."""
 
         def look(piece: tuple[slice, Rows, Any]) -> Any:

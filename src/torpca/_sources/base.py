@@ -106,13 +106,13 @@ class RowSource(ABC):
     # ---- one pass over the rows -----------------------------------------------------------
 
     def sweep(
-        self, kernel: Kernel, keep: Mask | None = None, native: bool = False
+        self, kernel: Kernel, keep: Mask | None = None, native: Any = None
     ) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
         """Run `kernel` over all kept rows: its numbers per row, in place, and its totals.
 
         Rows that are not kept read zero in the numbers per row. A kernel that asks no more of
-        blocks than products and `row_squares` may have them `native`: float32 if the data is, and
-        sparse if the rows are, where that is cheaper.
+        blocks than products and `row_squares` may have them `native`: sparse if the rows are, and
+        in float32, if that is what it says and what the data is.
         """
         return gather(
             self.shape,

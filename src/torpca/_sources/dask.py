@@ -36,7 +36,7 @@ class DaskSource(RowSource):
         self.dtype = dtype
         self.edges = np.concatenate([[0], np.cumsum(X.chunks[0])]).astype(int)
 
-    def sweep(self, kernel: Kernel, keep: Mask | None = None, native: bool = False) -> Any:
+    def sweep(self, kernel: Kernel, keep: Mask | None = None, native: Any = None) -> Any:
         """Run `kernel` on every chunk, one task each."""
         return gather(self.shape, kernel, self._results(self._tasks(kernel, keep)))
 

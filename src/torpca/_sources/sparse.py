@@ -81,9 +81,9 @@ class SparseSource(RowSource):
         dense: Floats = block.toarray().astype(np.float64, copy=False) - self.offset
         return dense
 
-    def sweep(self, kernel: Kernel, keep: Mask | None = None, native: bool = False) -> Any:
+    def sweep(self, kernel: Kernel, keep: Mask | None = None, native: Any = None) -> Any:
         """Run `kernel` over dense blocks or, if it takes them, over slabs of sparse rows."""
-        if not native or not self.by_rows or keep is not None or self.offset.any():
+        if native is None or not self.by_rows or keep is not None or self.offset.any():
             return super().sweep(kernel, keep)
         pieces = ((rows, *kernel(np, rows, slab)) for rows, slab in self._slabs())
         return gather(self.shape, kernel, pieces)

@@ -29,7 +29,7 @@ class View(RowSource):
         for xp, rows, block in self.source.blocks(keep):
             yield xp, rows, self.transform(xp, rows, block)
 
-    def sweep(self, kernel: Kernel, keep: Mask | None = None, native: bool = False) -> Any:
+    def sweep(self, kernel: Kernel, keep: Mask | None = None, native: Any = None) -> Any:
         """Run `kernel` on transformed blocks, walking the rows as the source does."""
 
         def through(xp: Any, rows: Rows, block: Array) -> Any:

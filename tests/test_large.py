@@ -1,0 +1,824 @@
+"""OutlierRobustPCA on many rows: what a pass computes, and what all of them together find."""
+
+import warnings
+from dataclasses import replace
+from functools import cache
+from tempfile import TemporaryFile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.decomposition import PCA
+
+from benchmarks import recovery
+from tests._shared import types_as_labels
+from torpca import OutlierRobustPCA, as_source
+from torpca._robust import fit as robust
+from torpca._robust.large import (
+    FEWEST_LONG,
+    MAX_FEATURES,
+    MOST,
+    Judge,
+    expanded_directions,
+    in_axes_of,
+    inside_of,
+    rows_to_begin_with,
+    top_directions,
+)
+from torpca._robust.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread
+from torpca._robust.passes import distances, look, product
+from torpca._robust.precision import Precision
+from torpca._robust.scatter import consistency
+from torpca._sources.base import to_numpy
+from torpca.datasets import make_outlier_subspace
+from torpca.metrics import subspace_error
+
+MANY, LONG = (30_000, 40, 3), (2500, 1100, 3)
+# Rows of the family "small" must not hide in the noise, which grows with the number of features.
+NOISE = {MANY: 0.01, LONG: 0.001}
+
+
+@cache
+def planted(size, fraction, family="a"):
+    made = make_outlier_subspace(
+        *size, fraction, outliers=family, noise=NOISE[size], mean=1.0, random_state=1
+    )
+    made.X.flags.writeable = False
+    return made
+
+
+@pytest.fixture
+def took(monkeypatch):
+    """What came of the path for many rows, one entry for each fit: None if it gave up."""
+    results = []
+    fit_large = robust.fit_large
+
+    def spied(*args, **options):
+        results.append(fit_large(*args, **options))
+        return results[-1]
+
+    monkeypatch.setattr(robust, "fit_large", spied)
+    return results
+
+
+def fit_all_at_once(monkeypatch, model, X, **options):
+    with monkeypatch.context() as patch:
+        patch.setattr(robust, "rows_to_begin_with", lambda *args: None)
+        return model.fit(X, **options)
+
+
+def pca_of(X, weights, k):
+    """Top k directions and variances of weighted rows, from their Gram matrix."""
+    C = X - weights @ X / np.sum(weights)
+    theta, V = np.linalg.eigh((C * weights[:, None]).T @ C / (np.sum(weights) - 1))
+    return V[:, ::-1][:, :k], theta[::-1][:k]
+
+
+@cache
+def oracle(size, fraction, family="a"):
+    """The same of the good rows, and how far from the truth they are."""
+    made = planted(size, fraction, family)
+    V, theta = pca_of(made.X, (~made.outliers).astype(float), size[2])
+    return V, theta, subspace_error(V, made.basis)
+
+
+def apart(model, other):
+    bases = (to_numpy(m.components_).T.astype(np.float64) for m in (model, other))
+    return subspace_error(*bases)
+
+
+# ---- which rows to begin with --------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 60_000),
+    st.integers(1, 3000),
+    st.one_of(st.integers(1, 700), st.just("auto"), st.just(0.9)),
+    st.floats(0, 1),
+    st.integers(0, 2**32 - 1),
+)
+def test_a_part_is_half_of_the_rows_at_most_and_none_of_weight_zero(n, d, k, share, seed):
+    rng = np.random.default_rng(seed)
+    weights = (rng.random(n) < share).astype(float)
+    rows = rows_to_begin_with((n, d), weights, k, rng)
+    if rows is None:
+        most = max(MOST, 20 * k if isinstance(k, int) else 0)
+        assert np.sum(weights) < 2 * most
+        return
+    assert 2 * len(rows) <= np.sum(weights)
+    assert np.all(np.diff(rows) > 0)
+    assert np.all(weights[rows] > 0)
+    assert len(rows) >= FEWEST_LONG
+    if isinstance(k, int):
+        assert len(rows) >= 20 * k
+
+
+@pytest.mark.parametrize("size", [MANY, LONG])
+def test_these_rows_are_many_and_half_of_them_are_not(size):
+    rng = np.random.default_rng(0)
+    n, d, k = size
+    assert rows_to_begin_with((n, d), np.ones(n), k, rng) is not None
+    assert rows_to_begin_with((n // 2, d), np.ones(n // 2), k, rng) is None
+    assert (d > MAX_FEATURES) == (size is LONG)
+
+
+# ---- a pass ------------------------------------------------------------------------------------
+
+
+def falls(z, full, none):
+    t = np.clip((z - full) / (none - full), 0, 1)
+    return 1 - 3 * t**2 + 2 * t**3
+
+
+def z_of(distance, spread):
+    return (np.cbrt((distance / spread.unit) ** 2) - spread.location) / spread.scale
+
+
+def looked_at(X, at, before, counts):
+    """What `look` returns, from the formulas, with all rows at hand."""
+    k, d = len(at.s), X.shape[1]
+    C = X - at.mean
+    Y = C @ at.V
+    off = np.linalg.norm(C - Y[:, :k] @ at.V[:, :k].T, axis=1)
+    h = np.sum((Y[:, :k] / at.s) ** 2, axis=1)
+    R = off / np.sqrt(np.maximum(1 - before * h, 1e-3) * (1 + (1 - before) * h))
+    beside = Y[:, k:] / np.sqrt(1 + (1 - before) * (d - k) * h)[:, None]
+    far = np.max(np.abs(beside - at.watch.center) / at.watch.scale, axis=1, initial=0.0)
+    keep = falls(z_of(R, at.spread), *at.limits) * falls(far, *at.watch.limits)
+    part = counts * keep
+    if at.law is not None:
+        least = at.law.shape - 1
+        part = part * least / (least + at.law.freedom / 2 * R**2 / at.law.mean)
+    y = Y[:, :k] - at.inside.center
+    out = np.sqrt(np.sum(y * np.linalg.solve(at.inside.shrink * at.inside.covariance, y.T).T, 1))
+    u = counts * keep * falls(z_of(out, at.inside.spread), 2.5, 4.0)
+    mean = part @ X / np.sum(part) if at.centered else at.mean
+    centred = X - mean
+    return {
+        "keep": np.where(counts > 0, keep, 0.0),
+        "part": part,
+        "weight": np.sum(part),
+        "left_over": np.sum(part * off**2),
+        "mean": mean,
+        "AV": centred.T @ (part[:, None] * (centred @ at.V)),
+        "scores": (np.sum(u), u @ Y[:, :k], (Y[:, :k] * u[:, None]).T @ Y[:, :k]),
+    }
+
+
+def frozen(X, k, *, centered, law=None, seed=0, turned=0.0):
+    """A subspace near that of most rows, and what the first half of the rows says of it."""
+    rng = np.random.default_rng(seed)
+    half = X[: len(X) // 2]
+    mean = np.median(half, axis=0) if centered else np.zeros(X.shape[1])
+    near = np.linalg.norm(half - mean, axis=1)
+    near = near <= np.quantile(near, 0.6)
+    _, s, Vt = np.linalg.svd(half[near] - mean, full_matrices=False)
+    V = Vt[: k + 3].T + turned * rng.standard_normal((X.shape[1], min(k + 3, X.shape[1])))
+    V = np.linalg.qr(V)[0]
+    judge = Judge(as_source(half), np.ones(len(half)), law, centered, rng)
+    # As if there were twenty times as many rows, of which those near the middle have no leverage.
+    return judge.freeze(mean, V, 4.5 * s[:k], near.astype(float), None)
+
+
+LAWS = (None, Precision(shape=3.0, freedom=20.0, mean=0.01))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(LAWS),
+    st.sampled_from(["a", "c", "e"]),
+    st.sampled_from([0.0, 0.05]),
+    st.booleans(),
+)
+def test_a_pass_computes_what_the_formulas_say(
+    seed, exact, centered, counted, law, family, turned, sparse
+):
+    rng = np.random.default_rng(seed)
+    made = make_outlier_subspace(400, 20, 2, 0.2, outliers=family, noise=0.02, random_state=seed)
+    X = made.X + centered * rng.standard_normal(20)
+    X[::50] += 20 * made.basis[:, 0]  # a few rows of much leverage
+    at = frozen(X, 2, centered=centered, law=law, seed=seed, turned=turned)
+    before = rng.choice([0.0, 0.4, 1.0], 400)
+    counts = rng.choice([0.0, 1.0, 2.5], 400) if counted else None
+    rows = sp.csr_array(X) if sparse else X
+    found = look(as_source(rows), at, before, counts, exact=exact, single=sparse)
+    expected = looked_at(X, at, before, np.ones(400) if counts is None else counts)
+    for name, value in expected.items():
+        pairs = zip(getattr(found, name), value, strict=True) if name == "scores" else None
+        for a, b in pairs or [(getattr(found, name), value)]:
+            np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9 * np.max(np.abs(b)))
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("block_rows", [1, 37, 400])
+def test_a_pass_does_not_depend_on_blocks(centered, block_rows):
+    X = planted(MANY, 0.3).X[:400]
+    at = frozen(X, 3, centered=centered)
+    found = look(
+        as_source(X, block_rows=block_rows), at, np.ones(400), None, exact=False, single=True
+    )
+    whole = look(as_source(X), at, np.ones(400), None, exact=False, single=True)
+    np.testing.assert_allclose(found.keep, whole.keep, atol=1e-10)
+    np.testing.assert_allclose(found.AV, whole.AV, atol=1e-12 * np.max(np.abs(whole.AV)))
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_pass_in_single_precision_has_its_digits(law):
+    X = planted(MANY, 0.3).X[:2000].astype(np.float32)
+    at = frozen(X.astype(np.float64), 3, centered=True, law=law)
+    found = look(as_source(X), at, np.ones(2000), None, exact=False, single=True)
+    expected = looked_at(X.astype(np.float64), at, np.ones(2000), np.ones(2000))
+    np.testing.assert_allclose(found.keep, expected["keep"], atol=0.01)
+    np.testing.assert_allclose(found.AV, expected["AV"], atol=1e-4 * np.max(expected["AV"]))
+
+
+def test_rows_far_beyond_squares_that_have_no_weight_change_nothing():
+    X = planted(MANY, 0.0).X[:400].copy()
+    part = np.ones(400)
+    part[[3, 17]] = 0.0
+    expected = product(
+        as_source(X), np.zeros(40), part, np.eye(40)[:, :5], centered=False, single=False
+    )
+    X[3], X[17] = 1e200, 1.7e308
+    found = product(
+        as_source(X), np.zeros(40), part, np.eye(40)[:, :5], centered=False, single=False
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 12))
+def test_product_is_that_of_the_weighted_gram_matrix(seed, centered, p):
+    rng = np.random.default_rng(seed)
+    X, part = rng.standard_normal((150, 12)) + 3, rng.choice([0.0, 0.3, 1.0, 2.0], 150)
+    V = np.linalg.qr(rng.standard_normal((12, p)))[0]
+    mean = part @ X / np.sum(part) if centered else np.zeros(12)
+    expected = (X - mean).T @ (part[:, None] * ((X - mean) @ V))
+    for rows in (X, sp.csr_array(X)):
+        found = product(as_source(rows), mean, part, V, centered=centered, single=False)
+        np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("exact", [True, False])
+def test_distances_are_those_of_the_formulas(exact, centered):
+    X = planted(MANY, 0.3, "e").X[:1000]
+    at = frozen(X, 3, centered=centered)
+    score, orthogonal = distances(as_source(X), at, exact=exact)
+    Y = (X - at.mean) @ at.V[:, :3]
+    y = Y - at.inside.center
+    squares = np.sum(y * np.linalg.solve(at.inside.covariance, y.T).T, axis=1)
+    np.testing.assert_allclose(score, np.sqrt(squares), rtol=1e-9)
+    off = np.linalg.norm(X - at.mean - Y @ at.V[:, :3].T, axis=1)
+    np.testing.assert_allclose(orthogonal, off, rtol=1e-6)
+
+
+# ---- what is known before a pass ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.3])
+def test_limits_are_wide_if_and_only_if_no_row_is_far_out(fraction):
+    at = frozen(planted(MANY, fraction).X[:4000], 3, centered=True)
+    assert at.limits == ((CLEAN_FULL, CLEAN_NONE) if fraction == 0 else (FULL, NONE))
+
+
+def test_what_is_frozen_is_the_spread_of_the_rows_of_the_part():
+    X = planted(MANY, 0.3).X[:2000]
+    at = frozen(X, 3, centered=True)
+    rows = X[:1000] - at.mean
+    off = np.linalg.norm(rows - (rows @ at.V[:, :3]) @ at.V[:, :3].T, axis=1)
+    spread = Spread.of(off, np.ones(1000))
+    # Leverages of a thousand rows change their residuals by a thousandth or so.
+    assert at.spread.location == pytest.approx(spread.location, rel=0.02)
+    assert at.spread.unit * at.spread.scale == pytest.approx(spread.unit * spread.scale, rel=0.1)
+    assert at.watch.center.shape == at.watch.scale.shape == (3,)
+    # Along the watched directions there is noise, and no more of it than anywhere.
+    assert np.all(np.abs(at.watch.center) < at.watch.scale)
+    assert np.all(at.watch.scale < 2 * NOISE[MANY])
+
+
+def test_a_scatter_that_is_known_is_kept():
+    X = planted(MANY, 0.3).X[:2000]
+    at = frozen(X, 3, centered=True)
+    inside = replace(at.inside, center=np.array([1.0, 2.0, 3.0]))
+    judge = Judge(as_source(X), np.ones(2000), None, True, np.random.default_rng(0))
+    again = judge.freeze(at.mean, at.V, at.s, np.ones(2000), inside)
+    assert again.inside is inside
+
+
+def test_nothing_is_frozen_where_there_is_nothing_to_say():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 10)) * (
+        np.arange(10) < np.where(rng.random(1000) < 0.2, 10, 2)[:, None]
+    )
+    judge = Judge(as_source(X), np.ones(1000), None, False, rng)
+    V, s, keep = np.eye(10)[:, :2], np.array([30.0, 20.0]), np.ones(1000)
+    without_noise = judge.freeze(np.zeros(10), V, s, keep, None)
+    assert without_noise is None
+    assert judge.freeze(np.zeros(10), V[:, :0], s[:0], keep, None) is None
+    assert judge.freeze(np.zeros(10), V, np.array([1.0, 0.0]), keep, None) is None
+
+
+@pytest.mark.parametrize("centered", [True, False])
+def test_the_scatter_inside_is_that_of_the_rows_not_far_out(centered):
+    X = planted(MANY, 0.3).X[:1000]
+    at = frozen(X, 3, centered=centered)
+    now = look(as_source(X), at, np.ones(1000), None, exact=False, single=False)
+    inside = inside_of(now, at)
+    total, first, second = now.scores
+    center = first / total if centered else np.zeros(3)
+    np.testing.assert_allclose(inside.center, center)
+    # As PCA does: one row's worth of freedom goes into the mean.
+    spread = (second / total - np.outer(center, center)) * total / (total - centered)
+    np.testing.assert_allclose(inside.covariance, consistency(3) * spread)
+
+
+def test_the_scatter_inside_is_the_same_in_other_axes():
+    rng = np.random.default_rng(0)
+    at = frozen(planted(MANY, 0.3).X[:1000], 3, centered=True)
+    V = at.V[:, :3]
+    W = V @ np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    mean = at.mean + V @ rng.standard_normal(3)
+    turned = in_axes_of(W, mean, at.inside, at)
+    np.testing.assert_allclose(mean + W @ turned.center, at.mean + V @ at.inside.center)
+    np.testing.assert_allclose(
+        W @ turned.covariance @ W.T, V @ at.inside.covariance @ V.T, atol=1e-12
+    )
+
+
+# ---- the next directions -------------------------------------------------------------------------
+
+
+def spd(rng, d):
+    Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    return (Q * 2.0 ** -np.arange(d)) @ Q.T
+
+
+matrices = given(st.integers(0, 2**32 - 1), st.integers(2, 15), st.data())
+
+
+@settings(max_examples=50, deadline=None)
+@matrices
+def test_directions_are_those_of_the_matrix_if_only_what_is_known_was_wrong(seed, d, data):
+    p = data.draw(st.integers(1, d))
+    rng = np.random.default_rng(seed)
+    A, V = spd(rng, d), np.linalg.qr(rng.standard_normal((d, p)))[0]
+    theta, U = np.linalg.eigh(A)
+    M = data.draw(st.sampled_from([0.0, 1.0, 100.0])) * rng.standard_normal((d, p))
+    W, found = top_directions(A + V @ M.T + M @ V.T, V, A @ V)
+    np.testing.assert_allclose(found, theta[::-1][:p], rtol=1e-9, atol=1e-11)
+    assert W.shape == (d, p)
+    assert subspace_error(W, U[:, ::-1][:, :p]) < 1e-8 * 2.0**p
+
+
+@settings(max_examples=50, deadline=None)
+@matrices
+def test_all_directions_that_are_known_leave_nothing_to_stand_in_for(seed, d, data):
+    rng = np.random.default_rng(seed)
+    A, V = spd(rng, d), np.linalg.qr(rng.standard_normal((d, d)))[0]
+    W, theta = top_directions(spd(rng, d), V, A @ V)
+    np.testing.assert_allclose((W * theta) @ W.T, A, atol=1e-12)
+
+
+def test_an_invariant_subspace_stays_where_it_is():
+    rng = np.random.default_rng(0)
+    A = spd(rng, 12)
+    V = np.linalg.eigh(A)[1][:, -4:]
+    W, _ = top_directions(0.01 * spd(rng, 12), V, A @ V)
+    assert subspace_error(W, V) < 1e-12
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("rows", [as_source, lambda X: as_source(sp.csr_array(X))])
+def test_more_passes_find_the_directions_of_the_rows_with_the_weights_they_have(centered, rows):
+    X = planted(MANY, 0.3).X[:1000]
+    at = frozen(X, 3, centered=centered, turned=0.05)
+    now = look(rows(X), at, np.zeros(1000), None, exact=False, single=False)
+    V, theta = expanded_directions(rows(X), now, at, lambda theta: 1e-9, False)
+    C = (X - now.mean) * np.sqrt(now.part)[:, None]
+    s, Vt = np.linalg.svd(C)[1:]
+    assert subspace_error(V[:, :3], Vt[:3].T) < 1e-8
+    np.testing.assert_allclose(theta[:3], s[:3] ** 2, rtol=1e-9)
+
+
+# ---- planted rows --------------------------------------------------------------------------------
+
+CASES = [("a", 0.05), ("b", 0.4), ("c", 0.3), ("d", 0.3), ("e", 0.4)]
+
+
+@pytest.mark.parametrize("size", [MANY, LONG], ids=["many", "long"])
+@pytest.mark.parametrize(("family", "fraction"), [("a", 0.0), *CASES])
+def test_many_rows_are_at_the_oracle(took, size, family, fraction):
+    X, basis, bad, _ = planted(size, fraction, family)
+    model = OutlierRobustPCA(3).fit(X)
+    assert len(took) == 1
+    assert took[0] is not None
+    _, theta, error = oracle(size, fraction, family)
+    assert subspace_error(model.components_.T, basis) < 1.05 * error
+    np.testing.assert_allclose(model.explained_variance_, theta, rtol=0.03)
+    noise = NOISE[size]
+    np.testing.assert_allclose(model.noise_variance_, noise**2, rtol=0.03)
+    # Bad rows may lie as near as good ones by chance; those that do not have no part.
+    C = X - np.mean(X[~bad], axis=0)
+    off = np.linalg.norm(C - (C @ basis) @ basis.T, axis=1)
+    far = bad & (off > 1.6 * noise * np.sqrt(size[1]))
+    assert np.sum(far) >= 0.97 * np.sum(bad)
+    assert not np.any(model.support_[far])
+    assert np.all(model.predict(X)[far] == -1)
+    assert np.mean(model.weights_[~bad]) > 0.99
+    assert np.mean(model.outlier_type_[~bad] != "regular") < 0.02
+
+
+@pytest.mark.parametrize(
+    ("size", "noise", "seed"),
+    [(MANY, 0.01, 3), ((16_000, 200, 3), 0.05, 1), (LONG, 0.001, 2)],
+)
+@pytest.mark.parametrize("center", [True, False])
+def test_clean_rows_give_pca(took, size, noise, seed, center):
+    X = make_outlier_subspace(*size, 0, noise=noise, mean=float(center), random_state=seed).X
+    model = OutlierRobustPCA(3, center=center).fit(X)
+    assert took[0] is not None
+    # The last rows of thirty thousand may lose some weight; but for that it is PCA.
+    assert np.mean(model.weights_ < 1) < 5e-4
+    w = model.weights_
+    C = X - center * (w @ X) / np.sum(w)
+    V = np.linalg.eigh((C * w[:, None]).T @ C)[1][:, -3:]
+    assert subspace_error(model.components_.T, V) < 1e-6
+    if np.all(w == 1) and center:
+        full = PCA(3, svd_solver="covariance_eigh").fit(X)
+        assert subspace_error(model.components_.T, full.components_.T) < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clean_rows_none_of_which_is_far_out_give_pca_and_have_whole_weights(took, seed):
+    # Five uniform numbers are within four standard deviations along any direction.
+    rng = np.random.default_rng(seed)
+    C = np.hstack(
+        [rng.standard_normal((30_000, 3)) * [3, 2, 1], rng.uniform(-0.2, 0.2, (30_000, 5))]
+    )
+    X = C @ np.linalg.qr(rng.standard_normal((8, 8)))[0] + 1.0
+    model, full = OutlierRobustPCA(3).fit(X), PCA(3, svd_solver="full").fit(X)
+    assert took[0] is not None
+    assert np.all(model.weights_ == 1)
+    assert apart(model, full) < 1e-6
+    np.testing.assert_allclose(model.explained_variance_, full.explained_variance_, rtol=0.01)
+    np.testing.assert_allclose(model.noise_variance_, full.noise_variance_, rtol=1e-6)
+
+
+def test_rows_of_unequal_noise_are_weighed(took, monkeypatch):
+    X, basis, bad = recovery.planted("noisy_rows", 30_000, 40, 3, 0.2, 0.01, 0)
+    model = OutlierRobustPCA(3).fit(X)
+    assert took[0] is not None
+    error = subspace_error(PCA(3).fit(X[~bad]).components_.T, basis)
+    assert subspace_error(model.components_.T, basis) < 0.9 * error
+    assert apart(model, fit_all_at_once(monkeypatch, OutlierRobustPCA(3), X)) < 0.1 * error
+    assert not np.any(model.support_[bad])
+
+
+@pytest.mark.parametrize("size", [MANY, LONG], ids=["many", "long"])
+@pytest.mark.parametrize(("family", "fraction"), [("a", 0.0), ("e", 0.4)])
+def test_a_part_first_and_all_rows_at_once_come_to_the_same(monkeypatch, size, family, fraction):
+    made = planted(size, fraction, family)
+    model = OutlierRobustPCA(3).fit(made.X)
+    other = fit_all_at_once(monkeypatch, OutlierRobustPCA(3), made.X)
+    assert apart(model, other) < 0.1 * oracle(size, fraction, family)[2]
+    np.testing.assert_allclose(model.explained_variance_, other.explained_variance_, rtol=0.01)
+    assert np.mean(model.predict(made.X) != other.predict(made.X)) < 0.003
+    assert np.mean(np.abs(model.weights_ - other.weights_)) < 0.001
+
+
+@pytest.mark.parametrize("n_components", ["auto", 0.9])
+def test_the_rank_is_found_on_the_part(took, n_components):
+    made = planted(MANY, 0.3, "e")
+    model = OutlierRobustPCA(n_components).fit(made.X)
+    assert took[0] is not None
+    assert model.n_components_ == 3
+    assert subspace_error(model.components_.T, made.basis) < 1.05 * oracle(MANY, 0.3, "e")[2]
+
+
+@pytest.mark.parametrize("options", [{"scale": True}, {"whiten": True}, {"center": False}])
+def test_options_go_through(took, monkeypatch, options):
+    made = make_outlier_subspace(*MANY, 0.3, noise=0.01, random_state=1)
+    units = np.linspace(0.5, 3.0, 40)
+    X = made.X * units
+    model = OutlierRobustPCA(3, **options).fit(X)
+    assert took[0] is not None
+    other = fit_all_at_once(monkeypatch, OutlierRobustPCA(3, **options), X)
+    truth = units[:, None] * made.basis / (1 if model.scale_ is None else model.scale_[:, None])
+    assert apart(model, other) < 0.3 * subspace_error(model.components_.T, truth)
+    np.testing.assert_allclose(model.explained_variance_, other.explained_variance_, rtol=0.01)
+    assert np.mean(model.predict(X) != other.predict(X)) < 0.003
+
+
+@pytest.mark.parametrize("size", [MANY, LONG], ids=["many", "long"])
+def test_the_seed_hardly_matters(size):
+    made = planted(size, 0.3)
+    first, second = (OutlierRobustPCA(3, random_state=seed).fit(made.X) for seed in (0, 1))
+    assert apart(first, second) < 0.2 * oracle(size, 0.3)[2]
+    assert np.mean(first.predict(made.X) != second.predict(made.X)) < 0.003
+
+
+@pytest.mark.parametrize("size", [MANY, LONG], ids=["many", "long"])
+def test_a_large_common_mean_is_no_problem(took, size):
+    made = planted(size, 0.3)
+    model = OutlierRobustPCA(3).fit(made.X)
+    other = OutlierRobustPCA(3).fit(made.X + 1e4)
+    assert None not in took
+    assert apart(model, other) < 0.01 * oracle(size, 0.3)[2]
+    np.testing.assert_allclose(other.mean_ - 1e4, model.mean_, atol=1e-5)
+    np.testing.assert_allclose(other.explained_variance_, model.explained_variance_, rtol=1e-4)
+    np.testing.assert_array_equal(other.support_, model.support_)
+
+
+# ---- kinds of rows -------------------------------------------------------------------------------
+
+
+def memory_map(X):
+    with TemporaryFile() as file:  # it lives as long as it is mapped
+        file.write(X.tobytes())
+        file.flush()
+        return np.memmap(file, X.dtype, "r", shape=X.shape)
+
+
+def as_dask(X):
+    return pytest.importorskip("dask.array").from_array(X, chunks=(3001, -1))
+
+
+def as_torch(X):
+    pytest.importorskip("array_api_compat")
+    return pytest.importorskip("torch").asarray(X.copy())
+
+
+KINDS = {
+    "Fortran order": np.asfortranarray,
+    "memory map": memory_map,
+    "CSR": sp.csr_array,
+    "CSC": sp.csc_array,
+    "Dask": as_dask,
+    "torch": as_torch,
+}
+
+
+@cache
+def expected_of(size):
+    X = planted(size, 0.3, "e").X
+    return X, OutlierRobustPCA(3).fit(X)
+
+
+def assert_same(model, size, tolerance):
+    _, expected = expected_of(size)
+    assert apart(model, expected) < tolerance
+    np.testing.assert_array_equal(to_numpy(model.support_), expected.support_)
+    np.testing.assert_array_equal(model.outlier_type_, expected.outlier_type_)
+
+
+@pytest.mark.parametrize("size", [MANY, LONG], ids=["many", "long"])
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_the_kind_of_rows_does_not_matter(took, size, kind):
+    rows = kind(planted(size, 0.3, "e").X)
+    model = OutlierRobustPCA(3).fit(rows)
+    assert took[0] is not None
+    assert_same(model, size, 1e-8)
+
+
+@pytest.mark.parametrize("size", [MANY, LONG], ids=["many", "long"])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, as_dask, as_torch])
+def test_single_precision_has_its_digits_in_any_kind(took, size, kind):
+    X, expected = expected_of(size)
+    model = OutlierRobustPCA(3).fit(kind(X.astype(np.float32)))
+    assert took[0] is not None
+    assert "float32" in str(model.components_.dtype)
+    assert apart(model, expected) < 5e-5
+    assert np.mean(to_numpy(model.support_) != expected.support_) < 1e-3
+    assert np.mean(model.outlier_type_ != expected.outlier_type_) < 1e-3
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.sampled_from([MANY, LONG]), st.integers(17, 40_000))
+def test_blocks_do_not_matter(size, block_rows):
+    X, _ = expected_of(size)
+    assert_same(OutlierRobustPCA(3).fit(as_source(X, block_rows=block_rows)), size, 1e-8)
+
+
+# ---- what a fit says of its rows -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [MANY, LONG], ids=["many", "long"])
+@pytest.mark.parametrize("scale", [False, True])
+def test_distances_of_the_fit_are_those_of_the_model(took, size, scale):
+    X, _ = expected_of(size)
+    model = OutlierRobustPCA(3, scale=scale).fit(X)
+    assert took[0] is not None
+    score, orthogonal = model.distances(X)
+    np.testing.assert_allclose(model.score_distances_, score, rtol=1e-9)
+    np.testing.assert_allclose(model.orthogonal_distances_, orthogonal, rtol=1e-9)
+    np.testing.assert_array_equal(types_as_labels(model), model.predict(X))
+    np.testing.assert_array_equal(model.outlier_type_, model.outlier_types(X))
+
+
+def test_the_history_goes_on_from_the_part_to_all_rows(took):
+    X, _ = expected_of(MANY)
+    model = OutlierRobustPCA(3).fit(X)
+    assert model.converged_
+    assert model.n_iter_ == len(model.history_)
+    assert [entry.iteration for entry in model.history_] == list(range(model.n_iter_))
+    assert model.history_[-1].n_kept == np.count_nonzero(model.support_)
+    assert len(took[0].start.keep) == len(X)
+
+
+# ---- rows that count differently ---------------------------------------------------------------
+
+
+def test_a_row_of_weight_two_is_that_row_twice_but_for_chance(took):
+    # The parts differ, and so does what they say of the spread; the rows are the same.
+    made = planted(MANY, 0.3)
+    counts = np.random.default_rng(0).integers(0, 4, len(made.X))
+    model = OutlierRobustPCA(3).fit(made.X, sample_weight=counts)
+    other = OutlierRobustPCA(3).fit(np.repeat(made.X, counts, axis=0))
+    assert None not in took
+    error = oracle(MANY, 0.3)[2]
+    assert apart(model, other) < 0.1 * error
+    np.testing.assert_allclose(model.explained_variance_, other.explained_variance_, rtol=0.01)
+    np.testing.assert_allclose(model.noise_variance_, other.noise_variance_, rtol=0.01)
+    assert model.cutoffs_ == pytest.approx(other.cutoffs_, rel=0.03)
+    good = (counts * ~made.outliers).astype(float)
+    assert subspace_error(model.components_.T, pca_of(made.X, good, 3)[0]) < 0.1 * error
+
+
+def test_weights_are_counts_and_not_only_shares(took):
+    made = planted(MANY, 0.3)
+    model = OutlierRobustPCA(3).fit(made.X, sample_weight=np.full(len(made.X), 3.0))
+    plain = OutlierRobustPCA(3).fit(made.X)
+    assert None not in took
+    assert apart(model, plain) < 0.1 * oracle(MANY, 0.3)[2]
+    np.testing.assert_allclose(
+        model.singular_values_, np.sqrt(3) * plain.singular_values_, rtol=0.005
+    )
+
+
+def test_rows_left_out_have_distances_and_no_say(took):
+    made = planted(MANY, 0.3)
+    mask = np.zeros(len(made.X), dtype=bool)
+    mask[5::7] = True
+    X = made.X.copy()
+    X[mask] = X[mask][:, ::-1]  # as far off as any
+    model = OutlierRobustPCA(3).fit(X, leave_out=mask)
+    without = OutlierRobustPCA(3).fit(X[~mask])
+    assert None not in took
+    assert apart(model, without) < 0.1 * oracle(MANY, 0.3)[2]
+    assert subspace_error(model.components_.T, made.basis) < 1.25 * oracle(MANY, 0.3)[2]
+    np.testing.assert_allclose(model.explained_variance_, without.explained_variance_, rtol=0.01)
+    score, orthogonal = model.distances(X[mask])
+    np.testing.assert_allclose(model.score_distances_[mask], score, rtol=1e-9)
+    np.testing.assert_allclose(model.orthogonal_distances_[mask], orthogonal, rtol=1e-9)
+    np.testing.assert_array_equal(model.outlier_type_[mask], model.outlier_types(X[mask]))
+
+
+# ---- rows it is not made for -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, as_dask])
+def test_an_entry_that_is_no_number_is_named_by_its_row(monkeypatch, kind, entry):
+    parts = []
+
+    def spied(*args):
+        parts.append(rows_to_begin_with(*args))
+        return parts[-1]
+
+    monkeypatch.setattr(robust, "rows_to_begin_with", spied)
+    X = planted(MANY, 0.0).X.copy()
+    OutlierRobustPCA(3).fit(X)
+    late = int(np.setdiff1d(np.arange(len(X)), parts[0])[-1])
+    X[late, 7] = entry
+    with pytest.raises(ValueError, match=rf"1 of 30000 rows, first in row {late}\."):
+        OutlierRobustPCA(3).fit(kind(X))
+    assert late not in parts[1]
+
+
+@pytest.mark.parametrize(
+    ("size", "scale"),
+    [(1e-200, False), (1e-200, True), (1e-90, False), (1e20, True), (1e70, False), (1e200, False)],
+)
+def test_the_size_of_the_numbers_does_not_matter(size, scale):
+    made = planted(MANY, 0.3)
+    model = OutlierRobustPCA(3, scale=scale).fit(made.X)
+    other = OutlierRobustPCA(3, scale=scale).fit(size * made.X)
+    assert apart(model, other) < 0.1 * oracle(MANY, 0.3)[2]
+    assert np.mean(model.predict(made.X) != other.predict(size * made.X)) < 0.003
+
+
+@pytest.mark.parametrize(
+    ("size", "count"), [(1e-200, 200), (1e60, 1), (1e60, 200), (1e160, 200), (1e200, 1)]
+)
+def test_rows_of_any_length_may_be_among_them(size, count):
+    made = planted(MANY, 0.3)
+    X = made.X.copy()
+    wild = np.flatnonzero(made.outliers)[-count:]
+    X[wild] *= size
+    model = OutlierRobustPCA(3).fit(X)
+    assert subspace_error(model.components_.T, made.basis) < 1.05 * oracle(MANY, 0.3)[2]
+    assert np.all(model.predict(X)[wild] == -1)
+
+
+@pytest.mark.parametrize(("size", "family"), [(MANY, "a"), (MANY, "e"), (LONG, "e")])
+def test_rows_without_noise_are_recovered_to_the_last_digits(took, size, family):
+    made = make_outlier_subspace(*size, 0.3, outliers=family, mean=1.0, random_state=1)
+    model = OutlierRobustPCA(3).fit(made.X)
+    assert took == [None]
+    assert subspace_error(model.components_.T, made.basis) < 1e-10
+    np.testing.assert_array_equal(model.support_, ~made.outliers)
+
+
+def test_as_many_components_as_features_leave_nothing_to_judge_by(took):
+    X = np.random.default_rng(0).standard_normal((20_000, 4)) * [4, 3, 2, 1]
+    model = OutlierRobustPCA(4).fit(X)
+    assert took == [None]
+    np.testing.assert_allclose(model.explained_variance_, [16, 9, 4, 1], rtol=0.05)
+
+
+# ---- what went wrong once --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["bad rows first", "by score"])
+def test_the_order_of_the_rows_does_not_matter(order):
+    made = planted(MANY, 0.4 if order == "bad rows first" else 0.0, "b")
+    by = ~made.outliers if order == "bad rows first" else (made.X @ made.basis)[:, 0]
+    X = made.X[np.argsort(by, kind="stable")]
+    model, other = OutlierRobustPCA(3).fit(made.X), OutlierRobustPCA(3).fit(X)
+    np.testing.assert_allclose(other.explained_variance_, model.explained_variance_, rtol=0.03)
+
+
+def test_rows_left_out_have_no_weight():
+    made = planted(MANY, 0.3, "b")
+    mask = np.arange(30_000) % 7 == 0
+    model = OutlierRobustPCA(3).fit(made.X, leave_out=mask)
+    assert not model.weights_[mask].any()
+    assert not model.support_[mask].any()
+
+
+@pytest.mark.parametrize("size", [1e80, 1e90])
+def test_no_warning_comes_through_at_any_size(size):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OutlierRobustPCA(3).fit(size * planted(MANY, 0.3, "b").X)
+
+
+def test_csr_matrix_with_a_large_mean():
+    X = planted(MANY, 0.3, "b").X + 100.0
+    model, other = OutlierRobustPCA(3).fit(X), OutlierRobustPCA(3).fit(sp.csr_matrix(X))
+    assert subspace_error(model.components_.T, other.components_.T) < 1e-8
+
+
+def test_strict_array_api():
+    X = planted(MANY, 0.3, "b").X
+    strict = pytest.importorskip("array_api_strict").asarray(np.array(X))
+    model, other = OutlierRobustPCA(3).fit(X), OutlierRobustPCA(3).fit(strict)
+    assert subspace_error(model.components_.T, to_numpy(other.components_).T) < 1e-8
+
+
+def test_single_precision_with_a_large_mean():
+    made = planted(MANY, 0.4, "b")
+    X = (made.X + 1e4 * np.linspace(-1, 1, 40)).astype(np.float32)
+    good = X[~made.outliers].astype(np.float64)
+    good -= good.mean(axis=0)
+    oracle = np.linalg.eigh(good.T @ good)[1][:, -3:]
+    error = subspace_error(oracle, made.basis)
+    assert subspace_error(OutlierRobustPCA(3).fit(X).components_.T, made.basis) < 1.05 * error
+
+
+def test_a_row_of_the_part_that_is_no_number_is_named_by_its_own_number(monkeypatch):
+    X = planted(MANY, 0.3, "b").X.copy()
+    parts, draw = [], robust.rows_to_begin_with
+    monkeypatch.setattr(
+        robust, "rows_to_begin_with", lambda *a: parts.append(draw(*a)) or parts[-1]
+    )
+    OutlierRobustPCA(3).fit(X)
+    late = int(parts[0][-1])
+    X[late, 7] = np.nan
+    with pytest.raises(ValueError, match=rf"1 of 30000 rows, first in row {late}\."):
+        OutlierRobustPCA(3).fit(X)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("size", [(30_000, 40), (12_000, 200)])
+def test_rows_that_conspire_do_not_come_back(monkeypatch, size, seed):
+    X, basis, _ = recovery.planted("under_the_limit", *size, 3, 0.2, 0.01, seed)
+    model = OutlierRobustPCA(3).fit(X)
+    monkeypatch.setattr(robust, "rows_to_begin_with", lambda *a: None)
+    other = OutlierRobustPCA(3).fit(X)
+    e, f = (subspace_error(m.components_.T, basis) for m in (model, other))
+    assert e < 1.2 * f
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_clean_rows_keep_whole_weights(seed):
+    X = make_outlier_subspace(30_000, 40, 3, 0, noise=0.01, mean=1.0, random_state=seed).X
+    assert np.all(OutlierRobustPCA(3).fit(X).weights_ == 1)
