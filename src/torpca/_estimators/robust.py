@@ -50,10 +50,11 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
     whiten : bool, default=False
         Whether `transform` divides by the standard deviations of the good rows.
     sample_size : int or "auto", default="auto"
-        Rows on which the fit is started: 2000, or 600 if they have more than 500 features, but
+        Rows on which the fit is started: 2000, fewer if they are long, but at least 600 and
         ten for each component asked for.
     tol : float, default=1e-8
-        The iterations end when the subspace turns by less, as the sine of an angle.
+        The iterations end when the subspace turns by less, as the sine of an angle. Passes over
+        many rows end when it turns by less than a tenth of its own error by chance.
     max_iter : int, default=100
         Iterations allowed. Five are usual.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=0
