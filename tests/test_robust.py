@@ -333,7 +333,7 @@ def test_freedom_is_the_number_of_equal_directions_beyond_the_subspace(shape):
 @pytest.mark.parametrize("k", [1, 2, 5, 12])
 def test_scatter_of_gaussian_rows_is_their_covariance(k):
     Y = rng().standard_normal((20_000, k)) * np.arange(1, k + 1) + 5
-    found = robust_scatter(Y, np.ones(len(Y)), np.ones(len(Y)), True, rng())
+    found = robust_scatter(Y, np.ones(len(Y)), True, rng())
     scales = np.arange(1, k + 1)
     np.testing.assert_allclose(np.diag(found.covariance), scales**2, rtol=0.04)
     assert np.max(np.abs((found.center - 5) / scales)) < 0.04
@@ -344,7 +344,7 @@ def test_scatter_leaves_out_rows_far_out(share):
     Y = rng().standard_normal((5000, 3))
     m = int(share * 5000)
     Y[:m] = 10 + 0.2 * rng().standard_normal((m, 3))
-    found = robust_scatter(Y, np.ones(5000), np.ones(5000), True, rng())
+    found = robust_scatter(Y, np.ones(5000), True, rng())
     np.testing.assert_allclose(found.covariance, np.eye(3), atol=0.1)
     assert not found.weights[:m].any()
 

@@ -65,7 +65,7 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     with np.errstate(over="ignore"):
         Y /= unit if fit.frame.factors is None else (unit * fit.frame.factors)[:, None]
     Y = np.clip(Y, -FAR, FAR)
-    scatter = robust_scatter(Y, weights, sample_weight, center, rng)
+    scatter = robust_scatter(Y, weights, center, rng)
     score = mahalanobis(Y, scatter.center, scatter.covariance)
     limits = {
         "score": score_limit(score, np.where(scatter.weights > 0, sample_weight, 0.0), k),

@@ -245,7 +245,7 @@ class Judge:
         if inside is None:
             m = len(R)
             few = np.sort(self.rng.choice(m, min(m, SCATTER_ROWS), replace=False))
-            found = robust_scatter(Y[few, :k], near[few], self.counts[few], self.centered, self.rng)
+            found = robust_scatter(Y[few, :k], near[few], self.centered, self.rng)
             inside = Inside(found.center, found.covariance, found.spread, 1 / consistency(k))
         if inside.spread.scale == 0.0:
             return None

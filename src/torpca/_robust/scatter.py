@@ -38,13 +38,8 @@ class Scatter:
     for Gaussian rows, gives them."""
 
 
-def robust_scatter(
-    Y: Floats, weights: Floats, counts: Floats, center: bool, rng: np.random.Generator
-) -> Scatter:
+def robust_scatter(Y: Floats, weights: Floats, center: bool, rng: np.random.Generator) -> Scatter:
     """Scatter of the scores Y (n, k) of most rows, by their `weights` (n,).
-
-    `counts` (n,) says how many rows each stands for, whatever its weight: where the least
-    outlying half is, rows that lost some weight for their residual count as whole ones.
 
     Rows far out inside the subspace tell where it is and not how far its rows spread. From the
     half that is least outlying each row is weighed by its own distance, until nothing changes;
@@ -60,7 +55,7 @@ def robust_scatter(
     few = judges
     if len(few) > SAMPLE_ROWS:
         few = np.sort(rng.choice(judges, SAMPLE_ROWS, replace=False))
-    now = _first(Y, weights, counts, few, center, rng)
+    now = _first(Y, weights, few, center, rng)
     factor, w, spread = consistency(k), weights, EXACT
     for _ in range(MAX_REWEIGHTINGS):
         distances = mahalanobis(Y, *now)
@@ -78,7 +73,6 @@ def robust_scatter(
 def _first(
     Y: Floats,
     weights: Floats,
-    counts: Floats,
     rows: npt.NDArray[np.intp],
     center: bool,
     rng: np.random.Generator,
@@ -88,7 +82,7 @@ def _first(
     Half of few rows spans its dimensions with no measure: then all of them have to do.
     """
     S, copies = np.unique(Y[rows], axis=0, return_inverse=True)
-    w: Floats = np.bincount(copies.reshape(-1), counts[rows], minlength=len(S)).astype(float)
+    w: Floats = np.bincount(copies.reshape(-1), weights[rows], minlength=len(S)).astype(float)
     if len(S) >= ROWS_PER_DIMENSION * Y.shape[1]:
         half = outlyingness(S @ pair_directions(S, w, N_PAIRS, rng), w).nearest_half(w)
         if _spans(S, half):
