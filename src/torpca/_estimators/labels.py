@@ -151,6 +151,12 @@ class Labels:
         self._cut()
         return self
 
+    @property
+    def outlier_type_(self) -> npt.NDArray[np.str_]:
+        """What kind of row each training row is; see `outlier_types`."""
+        # Made when asked for: as text it takes more memory than all else that is kept of a row.
+        return self._types(*self._training)
+
     def contributions(self, X: Any) -> Contributions:
         """Which features make a row's distances.
 
@@ -215,13 +221,11 @@ class Labels:
         return types
 
     def _cut(self) -> None:
-        """Set the offset for the wanted contamination, and the types of the training rows."""
-        score, orthogonal = self._training
+        """Set the offset for the wanted contamination."""
         self.offset_ = -1.0
         if self.contamination != "auto":
-            training = self._scores(score, orthogonal)
+            training = self._scores(*self._training)
             self.offset_ = _quantile(training, self._counts, float(self.contamination))
-        self.outlier_type_ = self._types(score, orthogonal)
 
     _counts: Floats | None = None  # how often each training row counts; None: once
 
