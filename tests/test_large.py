@@ -822,3 +822,11 @@ def test_rows_that_conspire_do_not_come_back(monkeypatch, size, seed):
 def test_clean_rows_keep_whole_weights(seed):
     X = make_outlier_subspace(30_000, 40, 3, 0, noise=0.01, mean=1.0, random_state=seed).X
     assert np.all(OutlierRobustPCA(3).fit(X).weights_ == 1)
+
+
+def test_rows_of_unequal_noise_are_told_on_the_part():
+    X, basis, bad = recovery.planted("noisy_rows", 30_000, 50, 5, 0.2, 0.01, 0)
+    good = PCA(5, svd_solver="full").fit(X[~bad])
+    found = OutlierRobustPCA(5).fit(X)
+    error = subspace_error(good.components_.T, basis)
+    assert subspace_error(found.components_.T, basis) < 0.85 * error

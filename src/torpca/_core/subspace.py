@@ -137,18 +137,9 @@ class SubspaceFinder:
         """
         if self.solve is krylov_subspace:
             return np.inf
-        _, G = self.moments(keep)
-        top = np.square(fit.s / fit.frame.unit)
-        size = float(np.trace(G))
-        first = size - float(np.sum(top))
-        if not first > BLURRED * size:
-            return np.inf
-        second = float(np.sum(np.square(G / size))) - float(np.sum(np.square(top / size)))
-        if second < 1e-10:  # all digits cancelled
-            values = eigh(G / size, eigvals_only=True, check_finite=False)
-            rest = np.maximum(values[: len(values) - len(top)], 0.0)
-            return float(np.sum(rest) ** 2 / np.sum(rest**2))
-        return (first / size) ** 2 / second
+        G, size, _, _ = self._beyond(fit, keep)
+        rest = float(np.trace(G))
+        return 1.0 / float(np.sum(np.square(G / rest))) if rest > BLURRED * size else np.inf
 
     def moments(self, keep: Keep) -> tuple[Floats | None, Floats]:
         """Mean of the kept rows (None if uncentred) and their Gram matrix about it.
@@ -166,6 +157,21 @@ class SubspaceFinder:
         nothing = np.zeros((self.source.shape[1], 0))
         if self.solve is krylov_subspace:
             return nothing
+        G, size, rows, mask = self._beyond(fit, keep)
+        W, s = leading_of_gram(G, q)
+        W, s = W[:, s**2 > BLURRED * size], s[s**2 > BLURRED * size]
+        if len(s) == 0:
+            return nothing
+        if self.solve is _solve_dual:
+            W = _from_left(rows, mask, W, s)
+        beside: Floats = np.linalg.qr(W - fit.V @ (fit.V.T @ W))[0]
+        return beside
+
+    def _beyond(self, fit: Fit, keep: Keep) -> tuple[Floats, float, RowSource, Mask]:
+        """Gram matrix of what is left of the rows of `keep` beyond `fit`, and the trace with it.
+
+        Also the rows about their mean, with their weights, and the mask of the kept.
+        """
         mean, G = self._moments_in(fit.frame).of(keep)
         rows, mask = weighted(fit.frame.about(mean), keep)
         size = float(np.trace(G))
@@ -175,14 +181,7 @@ class SubspaceFinder:
         else:
             Y = rows.matmul(fit.V)[mask]
             G = G - Y @ Y.T
-        W, s = leading_of_gram((G + G.T) / 2, q)
-        W, s = W[:, s**2 > BLURRED * size], s[s**2 > BLURRED * size]
-        if len(s) == 0:
-            return nothing
-        if self.solve is _solve_dual:
-            W = _from_left(rows, mask, W, s)
-        beside: Floats = np.linalg.qr(W - fit.V @ (fit.V.T @ W))[0]
-        return beside
+        return (G + G.T) / 2, size, rows, mask
 
     def _moments_in(self, frame: Frame) -> KeptMoments | KeptRowGram:
         if self._moments is None or self._moments.frame.unit != frame.unit:
