@@ -43,7 +43,7 @@ WORTH_IT = 2.0
 # too large, and few rows say too little of it; fewer rows have to do as a part.
 MAX_FEATURES, FEWEST_LONG = 1000, 800
 # A change of the subspace changes the weights, and these the subspace by at most this share of it.
-WEIGHTS_TURN = 0.03
+WEIGHTS_TURN = 0.1
 # Residuals are taken as differences of squares if that leaves them this accurate.
 ACCURATE = 1e-10
 # ... and in float32, where they only decide on weights, this accurate.
