@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.fft import idct
 
@@ -75,27 +74,6 @@ def _bad_rows(
         t = rng.standard_normal((m, 1))
         return (t + np.sign(t)) * u[::-1]
     return u + 0.01 * length / np.sqrt(d) * rng.standard_normal((m, d))
-
-
-def make_sparse(n: int, d: int, density: float, r: int, outliers: str, seed: int = 0) -> Rows:
-    """CSR rows: r groups of features that are used together, over a background of single ones."""
-    rng = np.random.default_rng(seed)
-    per_row = round(density * d)
-    bad = np.zeros(n, dtype=bool)
-    share = {"none": 0.0, "5% mixed": 0.05, "30% cluster": 0.3}[outliers]
-    bad[rng.permutation(n)[: round(share * n)]] = True
-    size = d // (4 * r)
-    columns = rng.integers(4 * r * size // 4 * 1, d, (n, per_row))
-    group = rng.integers(0, r, n)
-    half = per_row // 2
-    columns[:, :half] = group[:, None] * size + rng.integers(0, size, (n, half))
-    values = rng.exponential(1.0, (n, per_row)) * np.exp(0.3 * rng.standard_normal((n, 1)))
-    columns[bad] = rng.integers(d - d // 8, d, (int(bad.sum()), per_row))
-    values[bad] *= 2
-    rows = np.repeat(np.arange(n), per_row)
-    X = sp.csr_array((values.ravel(), (rows, columns.ravel())), shape=(n, d))
-    X.sum_duplicates()
-    return Rows(X, np.zeros((d, 0)), bad)
 
 
 def captured(X: Array, V: Array) -> float:
