@@ -112,6 +112,7 @@ def fit_large(
     )
     counts = None if np.all(sample_weight == 1.0) else sample_weight
     keep = np.zeros(source.shape[0])
+    n_rows = int(np.count_nonzero(sample_weight))
     history = list(settled.history)
     for t in range(max_iter):
         now = look(source, at, keep, counts, exact=exact, single=single and t == 0)
@@ -128,7 +129,7 @@ def fit_large(
         V = np.hstack([V[:, :k], W - V[:, :k] @ (V[:, :k].T @ W)])
         V = np.hstack([V[:, :k], np.linalg.qr(V)[0][:, k:]])
         change = subspace_change(at.V[:, :k], V[:, :k])
-        history.append(record_of(len(history), k, now, change))
+        history.append(record_of(len(history), k, now, n_rows, change))
         keep = now.keep
         inside = in_axes_of(V[:, :k], now.mean, inside_of(now, at), at)
         following = judge.freeze(now.mean, V, np.sqrt(theta[:k]), keep[rows], inside)
@@ -271,10 +272,10 @@ def in_axes_of(V: Floats, mean: Floats, inside: Inside, at: Frozen) -> Inside:
     return replace(inside, center=center, covariance=turn @ inside.covariance @ turn.T)
 
 
-def record_of(iteration: int, rank: int, now: Look, change: float) -> Iteration:
-    """Entry of the history for a pass."""
+def record_of(iteration: int, rank: int, now: Look, n_rows: int, change: float) -> Iteration:
+    """Entry of the history for a pass; of its `n_rows`, those dropped are not told apart."""
     n_kept = int(np.count_nonzero(now.keep))
-    dropped = {"residual": len(now.keep) - n_kept, "conspiracy": 0}
+    dropped = {"residual or conspiracy": n_rows - n_kept}
     return Iteration(iteration, rank, dropped, n_kept, change, float(np.sqrt(now.left_over)))
 
 

@@ -12,7 +12,8 @@ from torpca._robust.loyalty import Watch, blame
 from torpca._robust.precision import Precision
 from torpca._robust.threshold import free_part
 from torpca._sources import RowSource
-from torpca._sources.base import Array, Floats, Mask, Rows, dtype_of, place, row_squares
+from torpca._sources.base import Array, Floats, Mask, Rows, place, row_squares
+from torpca._sources.tall import tall_matmul, tall_rmatmul
 
 # A row of less leverage than this has its residual to within a hundredth whether it was in or not.
 LITTLE = 0.01
@@ -186,8 +187,8 @@ def product(
         w = place(xp, part[rows], block)
         Y = tall_matmul(xp, block, V)
         Y = w[:, None] * (Y - place(xp, shift, Y))
-        if xp is np and not np.isfinite(Y).all():
-            Y = np.where(w[:, None] > 0, Y, 0.0)
+        if not bool(xp.all(xp.isfinite(Y))):  # as in `look`
+            Y = xp.where(w[:, None] > 0, Y, xp.zeros_like(Y))
         return (), (tall_rmatmul(xp, block, Y), xp.sum(Y, axis=0))
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -232,33 +233,3 @@ class Measure:
         squares = xp.astype(row_squares(xp, block), xp.float64, copy=False)
         squares = squares - 2 * P[:, -1] + (float(mean @ mean) - row_squares(xp, Y[:, :k]))
         return Y, xp.clip(squares, 0.0, None)
-
-
-# ---- products of tall blocks --------------------------------------------------------------------
-
-# OpenBLAS multiplies up to a million numbers without packing them first, which takes half the time.
-AT_ONCE = 900_000
-
-
-def tall_matmul(xp: Any, block: Array, V: Floats) -> Array:
-    """Block times V (d, p), in float64."""
-    V = place(xp, V.astype(dtype_of(block), copy=False), block)
-    if not isinstance(block, np.ndarray):
-        return xp.astype(block @ V, xp.float64, copy=False)
-    out = np.empty((len(block), V.shape[1]), dtype=block.dtype)
-    step = max(1, AT_ONCE // V.size)
-    for i in range(0, len(block), step):
-        np.matmul(block[i : i + step], V, out=out[i : i + step])
-    return out.astype(np.float64, copy=False)
-
-
-def tall_rmatmul(xp: Any, block: Array, Y: Array) -> Array:
-    """Y' times the block, (p, d), for Y of shape (rows of the block, p)."""
-    Y = xp.astype(Y, block.dtype, copy=False)
-    if not isinstance(block, np.ndarray):
-        return (block.T @ Y).T
-    total = np.zeros((Y.shape[1], block.shape[1]))
-    step = max(1, AT_ONCE // max(1, total.size))
-    for i in range(0, len(block), step):
-        total += Y[i : i + step].T @ block[i : i + step]
-    return total
