@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from torpca._estimators.base import RobustSubspaceEstimator
 from torpca._robust.fit import RobustFit, robust_fit
+from torpca._robust.options import Options
 from torpca._robust.scale import feature_scales
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
@@ -204,20 +205,20 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         # Most products are small, and threads that wait for each other take longer over them
         # than one; blocks of rows are worked on several at a time all the same.
         with single_threaded_blas:
-            fit = robust_fit(
-                rows,
-                self.n_components,
-                trim=self.trim,
-                center=self.center,
-                n_sample=None if isinstance(self.sample_size, str) else int(self.sample_size),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                sample_weight=weights,
-                rng=rng,
-            )
+            fit = robust_fit(rows, self._options(), weights, rng)
         self._keep_fit(source, fit)
         self._warn(fit, weights)
         return self
+
+    def _options(self) -> Options:
+        return Options(
+            n_components=self.n_components,
+            trim=self.trim,
+            center=self.center,
+            n_sample=None if isinstance(self.sample_size, str) else int(self.sample_size),
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
 
     def _keep_fit(self, source: RowSource, fit: RobustFit) -> None:
         mean = fit.mean

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 
 from torpca._core.problem import check_finite
 from torpca._robust.describe import RobustFit, describe
 from torpca._robust.large import NEAR, fit_large, rows_to_begin_with
+from torpca._robust.options import Options
 from torpca._robust.small import Settled, settle_on_all
 from torpca._robust.wide import is_wide, settle_in_span
 from torpca._sources import RowSource, as_source
@@ -14,16 +18,7 @@ from torpca._sources.base import BLOCK_BYTES, MIN_BLOCK_ROWS, Floats
 
 
 def robust_fit(
-    source: RowSource,
-    n_components: int | float | str,
-    *,
-    trim: float | str,
-    center: bool,
-    n_sample: int | None,
-    tol: float,
-    max_iter: int,
-    sample_weight: Floats,
-    rng: np.random.Generator,
+    source: RowSource, options: Options, sample_weight: Floats, rng: np.random.Generator
 ) -> RobustFit:
     """Principal components of the good rows of `source`.
 
@@ -38,36 +33,28 @@ def robust_fit(
     times, with what was learned from the part (`torpca._robust.large`).
     """
 
-    def settle(source: RowSource, weights: Floats, tol: float, polish: bool) -> Settled:
-        def settle_rows(rows: RowSource) -> Settled:
-            return settle_on_all(
-                rows,
-                n_components,
-                trim=trim,
-                center=center,
-                n_sample=n_sample,
-                tol=tol,
-                max_iter=max_iter,
-                sample_weight=weights,
-                rng=rng,
-                polish=polish and rows is source,
-            )
-
+    def settle(
+        rows: RowSource, weights: Floats, options: Options, *, polish: bool = True
+    ) -> Settled:
         found = None
-        if is_wide(source):
-            found = settle_in_span(source, settle_rows, center=center, polish=polish)
-        return settle_rows(source) if found is None else found
+        if is_wide(rows):
+            short = partial(
+                settle_on_all, options=options, sample_weight=weights, rng=rng, polish=False
+            )
+            found = settle_in_span(rows, short, center=options.center, polish=polish)
+        return found or settle_on_all(rows, options, weights, rng, polish=polish)
 
-    if isinstance(trim, str):
-        rows = rows_to_begin_with(source.shape, sample_weight, n_components, rng)
+    if isinstance(options.trim, str):
+        rows = rows_to_begin_with(source.shape, sample_weight, options.n_components, rng)
         if rows is not None:
-            few = max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * source.shape[1]))
             numbers = source.take(rows)
             if not np.all(np.isfinite(numbers)):
                 check_finite(source)  # says which rows of all
+            few = max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * source.shape[1]))
             part = as_source(numbers, block_rows=few)
-            settled = settle(part, sample_weight[rows], max(tol, NEAR), False)
-            found = fit_large(source, sample_weight, rows, part, settled, tol, max_iter, rng)
+            nearly = replace(options, tol=max(options.tol, NEAR))
+            settled = settle(part, sample_weight[rows], nearly, polish=False)
+            found = fit_large(source, sample_weight, rows, part, settled, options, rng)
             if found is not None:
                 return found
-    return describe(settle(source, sample_weight, tol, True), rng)
+    return describe(settle(source, sample_weight, options), rng)

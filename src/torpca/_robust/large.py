@@ -22,6 +22,7 @@ from torpca._robust.describe import RobustFit
 from torpca._robust.limits import orthogonal_limit, score_limit
 from torpca._robust.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread, looks_clean, taper
 from torpca._robust.loyalty import blame, watch
+from torpca._robust.options import Options
 from torpca._robust.passes import Frozen, Inside, Look, distances, look, product
 from torpca._robust.precision import Precision
 from torpca._robust.scatter import PROBE_ROWS, consistency, robust_scatter
@@ -81,8 +82,7 @@ def fit_large(
     rows: npt.NDArray[np.intp],
     part: RowSource,
     settled: Settled,
-    tol: float,
-    max_iter: int,
+    options: Options,
     rng: np.random.Generator,
 ) -> RobustFit | None:
     """Principal components of all good rows, given what was `settled` on `part`, those in `rows`.
@@ -114,7 +114,7 @@ def fit_large(
     keep = np.zeros(source.shape[0])
     n_rows = int(np.count_nonzero(sample_weight))
     history = list(settled.history)
-    for t in range(max_iter):
+    for t in range(options.max_iter):
         now = look(source, at, keep, counts, exact=exact, single=single and t == 0)
         if not (np.all(np.isfinite(now.AV)) and now.scores[0] > LEAST_INSIDE * now.weight > 0):
             return None
@@ -135,7 +135,7 @@ def fit_large(
         following = judge.freeze(now.mean, V, np.sqrt(theta[:k]), keep[rows], inside)
         if following is None:
             return None
-        still = off * change <= max(tol, aim(theta))
+        still = off * change <= max(options.tol, aim(theta))
         at = following
         if still:
             break

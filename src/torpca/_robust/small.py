@@ -11,6 +11,7 @@ from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, norm
 from torpca._robust.lines import taper
 from torpca._robust.loyalty import WATCHED, blame
+from torpca._robust.options import Options
 from torpca._robust.precision import Precision, precision_law
 from torpca._robust.start import Start, find_start
 from torpca._robust.threshold import Threshold, residuals
@@ -51,30 +52,26 @@ class Settled:
 
 def settle_on_all(
     source: RowSource,
-    n_components: int | float | str,
-    *,
-    trim: float | str,
-    center: bool,
-    n_sample: int | None,
-    tol: float,
-    max_iter: int,
+    options: Options,
     sample_weight: Floats,
     rng: np.random.Generator,
+    *,
     polish: bool = True,
 ) -> Settled:
     """Subspace of the good rows of `source`: steps 1 to 3 of `robust_fit`.
 
     Without `polish` it is that of the last iteration, for a start on more rows.
     """
+    n_components, trim = options.n_components, options.trim
     magnitudes = check_finite(source)
-    finder = SubspaceFinder(source, magnitudes, center)
+    finder = SubspaceFinder(source, magnitudes, options.center)
     start = find_start(
         source,
         magnitudes,
         n_components,
-        center=center,
+        center=options.center,
         weights=sample_weight,
-        n_sample=n_sample,
+        n_sample=options.n_sample,
         rng=rng,
     )
     threshold = Threshold(sample_weight, trim, rng)
@@ -107,7 +104,7 @@ def settle_on_all(
             }
             return Step(fit, now, dropped, norm(R[now > 0]))
 
-        run = iterate(step, keep, max_iter=max_iter, tol=tol, callback=None)
+        run = iterate(step, keep, max_iter=options.max_iter, tol=options.tol, callback=None)
         keep, history = run.keep.astype(np.float64), (*history, *run.history)
         if choice.rule == "exact" or (choice.rule == "given" and not polish):
             break
