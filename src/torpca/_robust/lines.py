@@ -20,6 +20,8 @@ CLIP = 100.0
 # Share of each side on which the spread of that side is read.
 SIDE_SHARE = 0.8
 SIDE_QUANTILE = float(norm.ppf((1 + SIDE_SHARE) / 2))
+# Rows by which location and scale along a line are judged, at least, if there are so many.
+LINE_ROWS = 800
 # A spread below this share of the numbers' size is rounding: more than half of them are equal.
 EQUAL = 1e-10
 
@@ -45,35 +47,34 @@ def describe_lines(P: Floats, weights: Floats) -> Lines:
     if P.shape[1] == 0:
         return Lines(np.zeros(0), np.zeros(0), np.zeros(0))
     S, mass = _sorted_lines(P, weights)
-    total = float(mass[0, -1])
+    lines, total = np.arange(len(S)), float(mass[0, -1])
     start, stop = _windows(S, mass, 0.5 * total)
-    # Sums are taken about a number of the shortest window: there cancellation does no harm.
-    length = np.where(stop > start, _at(S, stop - 1) - _at(S, start), np.inf)
-    shortest = np.argmin(length, axis=1)[:, None]
-    reach = CLIP * np.take_along_axis(length, shortest, axis=1)
-    origin = np.take_along_axis(
-        S, np.take_along_axis(np.broadcast_to(start, length.shape), shortest, axis=1), axis=1
-    )
+    # The middle number is in every window of more than half of them, or at its end: sums about it
+    # cancel nothing there.
+    origin = S[lines, _reach(mass, np.full(len(S), 0.5 * total)) - 1][:, None]
+    length = _at(S, stop, -1) - _at(S, start)
+    empty = None if isinstance(stop, slice) else np.less_equal(stop, start)  # type: ignore[arg-type]
+    if empty is not None:
+        length[empty] = np.inf
+    reach = CLIP * np.min(length, axis=1)[:, None]
     C = S - origin
-    if np.any(-C[:, :1] > reach) or np.any(C[:, -1:] > reach):
-        C = np.minimum(np.maximum(C, -reach), reach)
-    W = np.diff(mass, axis=1)
-    first = _running(W * C)
-    second = _running(W * np.square(C))
+    if np.any(-C[:, 0] > reach[:, 0]) or np.any(C[:, -1] > reach[:, 0]):
+        np.clip(C, -reach, reach, out=C)
+    WC = (mass[:, 1:] - mass[:, :-1]) * C
+    first = _running(WC)
+    second = _running(np.multiply(WC, C, out=WC))
 
     w, t, tt = (_at(sums, stop) - _at(sums, start) for sums in (mass, first, second))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = tt / w - np.square(t / w)
-    variance[np.broadcast_to(w <= 0, variance.shape)] = np.inf  # empty windows
-    best = np.argmin(variance, axis=1)[:, None]
-    w, t, least = (
-        np.take_along_axis(np.broadcast_to(v, variance.shape), best, axis=1)
-        for v in (w, t, variance)
-    )
-    location = origin + t / w
-    factor = [window_consistency(min(float(share), 1.0)) for share in w[:, 0] / total]
-    inner = np.sqrt(np.maximum(least[:, 0], 0.0) * factor)
-    return Lines(location[:, 0], inner, _tighter_side(S, mass, location))
+    if empty is not None:
+        w, tt = np.where(empty, 1.0, w), np.where(empty, np.inf, tt)
+    t /= w
+    variance = tt / w - t * t
+    best = np.argmin(variance, axis=1)
+    share = w[lines if len(w) > 1 else 0, best] / total
+    factor = [window_consistency(min(s, 1.0)) for s in share.tolist()]
+    location = origin[:, 0] + t[lines, best]
+    inner = np.sqrt(np.maximum(variance[lines, best], 0.0) * factor)
+    return Lines(location, inner, _tighter_side(S, mass, location))
 
 
 def _sorted_lines(P: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -95,41 +96,43 @@ def _running(values: Floats) -> Floats:
     return out
 
 
-def _windows(S: Floats, mass: Floats, half: float) -> tuple[_Places, _Places]:
+def _windows(S: Floats, mass: Floats, half: float) -> tuple[slice | _Places, slice | _Places]:
     """Smallest windows start <= i < stop of more than `half` of the weight, one for each start.
 
     They begin and end between different numbers, so that a number of weight two and the same
     number twice are the same. Starts from which none reaches far enough have an empty one.
+    Slices if all numbers are different and weigh the same.
     """
     m = S.shape[1]
     # A hair over one half, so that rounding in the sums cannot let half of them pass.
-    wanted = mass[:, :-1] + half * (1 + 1e-9)
+    half = half * (1 + 1e-9)
+    inner = S[:, 1:] != S[:, :-1]
+    steps = np.diff(mass[0])
+    if len(mass) == 1 and np.max(steps) <= (1 + 1e-9) * np.min(steps) and inner.all():
+        width = min(int(np.searchsorted(mass[0], half)), m)
+        return slice(0, m - width + 1), slice(width, m + 1)
+    wanted = mass[:, :-1] + half
     stop = np.stack([np.searchsorted(line, goal) for line, goal in zip(mass, wanted, strict=True)])
     stop[:, 0] = np.minimum(stop[:, 0], m)  # all of them, should rounding say they are not half
-    start = np.arange(m)[None]
     possible = int(np.count_nonzero(np.any(stop <= m, axis=0)))
-    start, stop = start[:, :possible], stop[:, :possible]
     differs = np.ones((S.shape[0], m + 1), dtype=bool)
-    np.not_equal(S[:, 1:], S[:, :-1], out=differs[:, 1:-1])
-    if len(mass) == 1 and differs.all():
-        return start, stop
+    differs[:, 1:-1] = inner
     ends = np.where(differs, np.arange(m + 1), m)
     ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    reached = (stop <= m) & differs[:, :possible]
-    start = np.broadcast_to(start, reached.shape)
-    stop = np.take_along_axis(ends, np.minimum(np.broadcast_to(stop, reached.shape), m), axis=1)
+    reached = (stop[:, :possible] <= m) & differs[:, :possible]
+    start = np.broadcast_to(np.arange(possible), reached.shape)
+    stop = np.broadcast_to(np.minimum(stop[:, :possible], m), reached.shape)
+    stop = np.take_along_axis(ends, stop, axis=1)
     return start, np.where(reached, stop, start)
 
 
-def _at(sums: Floats, places: _Places) -> Floats:
-    """Entries of each row of `sums` (1 or q, m + 1) at `places` (1 or q, p)."""
-    if len(places) == 1:
-        if np.all(np.diff(places[0]) == 1):  # as a rule: a view, not a copy
-            return sums[:, places[0, 0] : places[0, -1] + 1]
-        return sums[:, places[0]]
+def _at(sums: Floats, places: slice | _Places, shift: int = 0) -> Floats:
+    """Entries of each row of `sums` (1 or q, m + 1) at `places`, (q, p), plus `shift`."""
+    if isinstance(places, slice):
+        return sums[:, places.start + shift : places.stop + shift]
     if len(sums) == 1:
-        return sums[0][places]
-    return np.take_along_axis(sums, places, axis=1)
+        return sums[0][places + shift]
+    return np.take_along_axis(sums, places + shift, axis=1)
 
 
 @lru_cache(maxsize=4096)
@@ -141,35 +144,51 @@ def window_consistency(share: float) -> float:
 
 
 def _tighter_side(S: Floats, mass: Floats, location: Floats) -> Floats:
-    """Smaller of the spreads of the sorted rows of S left and right of their `location` (q, 1)."""
-    split = np.count_nonzero(location > S, axis=1)[:, None]
-    before, total = _at(mass, split), mass[0, -1]
+    """Smaller of the spreads of the sorted rows of S left and right of their `location` (q,)."""
+    lines, total = np.arange(len(S)), mass[0, -1]
+    before = mass[lines if len(mass) > 1 else 0, np.count_nonzero(location[:, None] > S, axis=1)]
     # The farthest 1 - SIDE_SHARE of the left side come first.
     left = _reach(mass, (1 - SIDE_SHARE) * before)
     right = _reach(mass, before + SIDE_SHARE * (total - before))
     spreads = (
-        np.where(before > 0, location - np.take_along_axis(S, left - 1, axis=1), np.inf),
-        np.where(before < total, np.take_along_axis(S, right - 1, axis=1) - location, np.inf),
+        np.where(before > 0, location - S[lines, left - 1], np.inf),
+        np.where(before < total, S[lines, right - 1] - location, np.inf),
     )
-    tighter: Floats = np.minimum(*spreads)[:, 0] / SIDE_QUANTILE
+    tighter: Floats = np.minimum(*spreads) / SIDE_QUANTILE
     return tighter
 
 
 def _reach(mass: Floats, target: Floats) -> _Places:
-    """Smallest count of leading values whose weight reaches `target` (q, 1), at least one."""
+    """Smallest count of leading values whose weight reaches `target` (q,), at least one."""
     # Less a hair: sums of the same weights in another order differ by rounding.
     target = target * (1 - 1e-12)
     if len(mass) == 1:
-        count = np.searchsorted(mass[0], target[:, 0])
+        count = np.searchsorted(mass[0], target)
     else:
-        count = np.array([np.searchsorted(*pair) for pair in zip(mass, target[:, 0], strict=True)])
-    return np.clip(count, 1, mass.shape[1] - 1)[:, None]
+        count = np.array([np.searchsorted(*pair) for pair in zip(mass, target, strict=True)])
+    return np.minimum(np.maximum(count, 1), mass.shape[1] - 1)
+
+
+def rows_for_all(weights: Floats, count: int) -> tuple[slice | _Places, Floats]:
+    """Numbers of about `count` rows that stand for all of them, and their weights.
+
+    Of many rows each that is taken stands for the same weight: numbers without weights are
+    described in a third of the time.
+    """
+    m, most = len(weights), float(np.max(weights))
+    if np.min(weights) == most or m <= count:
+        some = slice(None, None, max(1, m // count))
+        return some, weights[some]
+    before = np.cumsum(weights)
+    n = max(1, int(before[-1] / most))  # no row twice
+    n = n // max(1, n // count)
+    return np.searchsorted(before, before[-1] * (np.arange(n) + 0.5) / n), np.ones(n)
 
 
 def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
     """Smallest value below or at which at least `share` of the weight lies."""
     S, mass = _sorted_lines(values[:, None], weights)
-    return float(S[0, _reach(mass, np.array([[share * mass[0, -1]]]))[0, 0] - 1])
+    return float(S[0, _reach(mass, np.array([share * mass[0, -1]]))[0] - 1])
 
 
 # ---- distances ---------------------------------------------------------------------------------
@@ -236,17 +255,23 @@ class Spread:
         counts = weights > 0
         r, w = (distances, weights) if counts.all() else (distances[counts], weights[counts])
         if near is not None and near.scale > 0:
-            y = _roots(r, near.unit)
-            return cls(*reweighted(y, w, near.location, near.scale, settled), near.unit)
+            return cls._settled(r, w, near.location, near.scale, near.unit, settled)
         unit = weighted_quantile(r, w, 0.5)
         if unit == 0.0:
             return cls(0.0, 0.0, 1.0)
-        y = _roots(r, unit)
-        line = describe_lines(y[:, None], w)
+        line = describe_lines(_roots(r, unit)[:, None], w)
         location, scale = float(line.location[0]), float(line.inner[0])
         if scale <= EQUAL * location:
             return cls(location, 0.0, unit)
-        return cls(*reweighted(y, w, location, scale, settled), unit)
+        return cls._settled(r, w, location, scale, unit, settled)
+
+    @classmethod
+    def _settled(
+        cls, r: Floats, w: Floats, location: float, scale: float, unit: float, settled: float
+    ) -> Spread:
+        y = _roots(r, unit)[None]
+        found = reweighted(y, w, np.array([location]), np.array([scale]), settled)
+        return cls(float(found[0][0]), float(found[1][0]), unit)
 
     def z(self, distances: Floats) -> Floats:
         """Distances in standard deviations from their location; infinite off an exact fit."""
@@ -273,45 +298,59 @@ def _roots(distances: Floats, unit: float) -> Floats:
 
 
 def reweighted(
-    y: Floats, w: Floats, location: float, scale: float, settled: float = SETTLED
-) -> tuple[float, float]:
+    Y: Floats, w: Floats, location: Floats, scale: Floats, settled: float = SETTLED
+) -> tuple[Floats, Floats]:
     """Location and scale of the numbers within a few standard deviations, until they settle.
 
     The tightest half is a fine start and a poor answer: with 45 % of bad rows it is nearly all
     of the good ones, and its standard deviation is multiplied as if it were half of them.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (q, m)
+        Numbers, a line each.
+    w : ndarray of shape (m,)
+        Their weights, the same in each line.
+    location, scale : ndarray of shape (q,)
+        Where to start.
+    settled : float
+        Share of location and scale by which they may move in the end.
     """
     tightest = location, scale
-    consistency = _taper_consistency()
-
-    def improved(location: float, scale: float) -> tuple[float, float] | None:
-        u = w * taper(np.abs(y - location) * (1 / scale), INNER_FULL, INNER_NONE)
-        total = float(np.sum(u))
-        if not total > 0:  # no number is near the location: there is nothing to settle
-            return None
-        now = float(np.sum(u * y)) / total
-        spread = float(np.sqrt(consistency * float(np.sum(u * np.square(y - now))) / total))
-        # Shrinking onto a heap of equal numbers is no answer.
-        return (now, spread) if spread > 0.01 * tightest[1] else None
-
     for _ in range(MAX_REWEIGHTINGS):
-        once = improved(location, scale)
-        twice = None if once is None else improved(*once)
-        if once is None or twice is None:
-            return tightest
-        moved = abs(twice[0] - once[0]) + abs(twice[1] - once[1])
-        if moved <= settled * (abs(twice[0]) + twice[1]):
-            return twice
+        once = _improved(Y, w, location, scale)
+        twice = _improved(Y, w, *once)
+        moved = np.abs(twice[0] - once[0]) + np.abs(twice[1] - once[1])
+        # Not ">": what is no number will not settle.
+        if not np.any(moved > settled * (np.abs(twice[0]) + twice[1])):
+            location, scale = twice
+            break
         location = _limit_of(location, once[0], twice[0])
-        scale = max(_limit_of(scale, once[1], twice[1]), 0.5 * twice[1])
-    return location, scale
+        scale = np.maximum(_limit_of(scale, once[1], twice[1]), 0.5 * twice[1])
+    # Shrinking onto a heap of equal numbers is no answer.
+    lost = ~(scale > 0.01 * tightest[1])
+    return np.where(lost, tightest[0], location), np.where(lost, tightest[1], scale)
 
 
-def _limit_of(a: float, b: float, c: float) -> float:
+def _improved(Y: Floats, w: Floats, location: Floats, scale: Floats) -> tuple[Floats, Floats]:
+    """Location and scale of the numbers weighed by where they are; none if there are none."""
+    C = Y - location[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = w * taper(np.abs(C) * (1 / scale)[:, None], INNER_FULL, INNER_NONE)
+        total = np.sum(u, axis=1)
+        u *= C
+        shift = np.sum(u, axis=1) / total
+        u *= C
+        square = np.sum(u, axis=1) / total - shift * shift
+    return location + shift, np.sqrt(_taper_consistency() * np.maximum(square, 0.0))
+
+
+def _limit_of(a: Floats, b: Floats, c: Floats) -> Floats:
     """Where a, b, c, ... goes if its steps shrink by a constant factor (Aitken); c if not."""
     first, second = b - a, c - b
-    if not abs(second) < 0.9 * abs(first):
-        return c
-    return c + second * second / (first - second)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = c + second * second / (first - second)
+    return np.where(np.abs(second) < 0.9 * np.abs(first), limit, c)
 
 
 @lru_cache(maxsize=1)

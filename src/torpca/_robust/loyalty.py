@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from torpca._robust.lines import EQUAL, SETTLED, describe_lines, looks_clean, reweighted, taper
+from torpca._robust.lines import (
+    EQUAL,
+    LINE_ROWS,
+    SETTLED,
+    describe_lines,
+    looks_clean,
+    reweighted,
+    rows_for_all,
+    taper,
+)
 from torpca._sources.base import Array, Floats, place
 
 # Directions beyond the subspace that are watched, and the standard deviations along one of them
@@ -64,18 +73,19 @@ def watch(P: Floats, weights: Floats, settled: float = SETTLED) -> Watch:
     """
     q = P.shape[1]
     center, scale = np.zeros(q), np.full(q, np.inf)
-    counts = weights > 0
-    if q == 0 or not counts.any():
+    there = weights > 0
+    if q == 0 or not there.any():
         return Watch(center, scale)
-    S, u = P[counts], weights[counts]
-    lines = describe_lines(S, u)
+    S, u = P[there], weights[there]
+    some, counts = rows_for_all(u, LINE_ROWS)
+    lines = describe_lines(S[some], counts)
     size = np.max(np.abs(S), axis=0)
-    for j in np.flatnonzero(lines.inner > EQUAL * size):
-        center[j], spread = reweighted(
-            S[:, j], u, float(lines.location[j]), float(lines.inner[j]), settled
-        )
-        # Many rows on one point in the midst of the others are no reason to drop the others.
-        scale[j] = max(spread, float(lines.side[j]))
+    spread = lines.inner > EQUAL * size
+    center[spread], scale[spread] = reweighted(
+        np.ascontiguousarray(S.T[spread]), u, lines.location[spread], lines.inner[spread], settled
+    )
+    # Many rows on one point in the midst of the others are no reason to drop the others.
+    scale[spread] = np.maximum(scale[spread], lines.side[spread])
     z = np.max(np.abs(S - center) / scale, axis=1)
     clean = looks_clean(z, u, sides=2 * q)
     return Watch(center, scale, (CLEAN_FULL, CLEAN_NONE) if clean else (FULL, NONE))

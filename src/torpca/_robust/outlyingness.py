@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from torpca._robust.lines import EQUAL, describe_lines
+from torpca._robust.lines import EQUAL, LINE_ROWS, describe_lines, rows_for_all
 from torpca._sources.base import Floats
 
 # Directions through pairs of rows.
 N_PAIRS = 300
 # Directions looked at together: so many fit in a processor's cache.
 AT_A_TIME = 64
-# Rows by which location and scale along a direction are judged, at least, if there are so many.
-LINE_ROWS = 800
 # Fixed-point iterations for directions of extreme kurtosis.
 AXIS_ITERATIONS = 20
 
@@ -55,8 +53,8 @@ def outlyingness(P: Floats, weights: Floats) -> Outlyingness:
 
 
 def _outlyingness(P: Floats, weights: Floats) -> Outlyingness:
-    some = slice(None, None, max(1, len(P) // LINE_ROWS))
-    lines = describe_lines(P[some], weights[some])
+    some, counts = rows_for_all(weights, LINE_ROWS)
+    lines = describe_lines(P[some], counts)
     away = np.abs(P - lines.location)
     size = np.max(np.abs(P), axis=0)
     equal = lines.inner <= EQUAL * size

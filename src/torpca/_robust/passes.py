@@ -116,49 +116,46 @@ def look(
     inner_center = at.inside.center @ inner_whiten
     reach_inside = at.inside.spread.square_at(FULL)
 
-    def weigh(xp: Any, Y: Array, squares: Array, prior: Array) -> tuple[Array, Array, Array]:
-        """Weight of each row, its part in the subspace, and that in the scatter inside it."""
-        scores = Y[:, :k]
-        inner = scores @ place(xp, inner_whiten, Y) - place(xp, inner_center, Y)
+    def weigh(xp: Any, Y: Array, squares: Array, prior: Array) -> Weighed:
+        """Weigh the rows of a block."""
+        inner = (place(xp, inner_whiten.T, Y) @ Y[:, :k].T).T - place(xp, inner_center, Y)
         inner = row_squares(xp, inner)
-
-        def leverage(rows: Any) -> Array:
-            return row_squares(xp, scores[rows, :] * place(xp, 1.0 / at.s, Y))
-
+        everywhere = slice(None)
+        some: Any = everywhere
         if xp is np and at.law is None:
             # Rows near the middle have no leverage to speak of: all others are looked at.
-            rows = np.flatnonzero(at.suspects(Y, squares) | ~(inner <= reach_inside))
-            w, u = np.ones(len(Y)), np.ones(len(Y))
-            w[rows] = at.weights(np, Y[rows], squares[rows], leverage(rows), prior[rows])
-            u[rows] = w[rows] * taper(at.inside.spread.z_of_squares(inner[rows]))
-            return w, w, u
-        h = leverage(slice(None))
+            some = np.flatnonzero(at.suspects(Y, squares) | ~(inner <= reach_inside))
+            Y, squares, inner, prior = Y[some], squares[some], inner[some], prior[some]
+        h = row_squares(xp, Y[:, :k] * place(xp, 1.0 / at.s, Y))
         w = at.weights(xp, Y, squares, h, prior)
+        part = w
+        if at.law is not None:
+            part = w * at.law.weights((squares / free_part(h, prior, xp)) ** 0.5)
         u = w * taper(at.inside.spread.z_of_squares(inner, xp), xp=xp)
-        if at.law is None:
-            return w, w, u
-        return w, w * at.law.weights((squares / free_part(h, prior, xp)) ** 0.5), u
+        return Weighed(some, w, part, u)
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
         Y, squares = measure(xp, block)
-        w, part, u = weigh(xp, Y, squares, place(xp, before[rows], Y))
+        found = weigh(xp, Y, squares, place(xp, before[rows], Y))
+        w, part = found.over(squares.shape[0])
         # Rows without weight may hold anything, even what is too large to be squared.
         if not bool(xp.all(xp.isfinite(squares))):
             Y = xp.where((w > 0)[:, None], Y, xp.zeros_like(Y))
             squares = xp.where(w > 0, squares, xp.zeros_like(squares))
+        less = found.part - found.inside
         if counts is not None:
             c = place(xp, counts[rows], Y)
-            part, u = c * part, c * u
+            part, less = c * part, c[found.rows] * less
             w = xp.where(c > 0, w, xp.zeros_like(w))
-        scores = Y[:, :k]
+        scores = Y[found.rows, :k]
         weighted = xp.concat([part[:, None] * Y, part[:, None]], axis=1)
         sums = (
-            xp.sum(part * squares),
+            part @ squares,
             xp.sum(weighted, axis=0),
             tall_rmatmul(xp, block, weighted),
-            xp.sum(u),
-            u @ scores,
-            (u[:, None] * scores).T @ scores,
+            xp.sum(less),
+            less @ scores,
+            (less[:, None] * scores).T @ scores,
         )
         return (w,) if at.law is None else (w, part), sums
 
@@ -166,15 +163,38 @@ def look(
         (w, *parts), sums = source.sweep(
             kernel, native=None if exact else np.float32 if single else np.float64
         )
-    left_over, weighted, products, *scores = sums
+    left_over, weighted, products, *less = sums
     weight = float(weighted[-1])
+    AV = products[:-1].T - np.outer(at.mean, weighted[:-1])
+    # What all rows have in the subspace, less what those far out inside it have too much.
+    second = at.V[:, :k].T @ AV[:, :k]
+    inside = (weight - float(less[0]), weighted[:k] - less[1], (second + second.T) / 2 - less[2])
     # Sums about zero become sums about the new mean.
     moved = products[-1] / weight - at.mean if at.centered else np.zeros_like(at.mean)
-    AV = products[:-1].T - np.outer(at.mean, weighted[:-1])
     AV = AV - weight * np.outer(moved, moved @ at.V)
-    inside = (float(scores[0]), scores[1], scores[2])
     part = parts[0] if parts else w if counts is None else counts * w
     return Look(w, part, weight, float(left_over), at.mean + moved, AV, inside)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Weights of some of the rows of a block; the others have all of theirs."""
+
+    rows: Any
+    """Their numbers in the block, or all of it."""
+    weight: Array
+    part: Array
+    """Their part in the subspace, ..."""
+    inside: Array
+    """... and that in the scatter inside it."""
+
+    def over(self, n_rows: int) -> tuple[Array, Array]:
+        """Weight and part in the subspace of all `n_rows` rows of the block."""
+        if isinstance(self.rows, slice):
+            return self.weight, self.part
+        w, part = np.ones(n_rows), np.ones(n_rows)
+        w[self.rows], part[self.rows] = self.weight, self.part
+        return w, part
 
 
 def product(
@@ -204,7 +224,7 @@ def distances(source: RowSource, at: Frozen, *, exact: bool) -> tuple[Floats, Fl
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
         Y, squares = measure(xp, block)
-        about = (Y - place(xp, at.inside.center, Y)) @ place(xp, whiten, Y)
+        about = (place(xp, whiten.T, Y) @ (Y - place(xp, at.inside.center, Y)).T).T
         return (row_squares(xp, about) ** 0.5, squares**0.5), ()
 
     with np.errstate(over="ignore", invalid="ignore"):

@@ -59,7 +59,11 @@ def row_squares(xp: Any, block: Array) -> Array:
     """Sum of squares of each row of `block`."""
     if hasattr(block, "tocsr"):  # SciPy sparse: a block of a native sweep
         return np.asarray(block.multiply(block).sum(axis=1)).reshape(-1)
-    return np.vecdot(block, block) if xp is np else xp.sum(block * block, axis=1)
+    if xp is not np:
+        return xp.sum(block * block, axis=1)
+    # Along the rows, or along the columns of a block in Fortran's order.
+    along_rows = block.strides[0] >= block.strides[1]
+    return np.vecdot(block, block) if along_rows else np.einsum("ij,ij->i", block, block)
 
 
 def row_norms(xp: Any, block: Array) -> Array:
@@ -69,6 +73,8 @@ def row_norms(xp: Any, block: Array) -> Array:
 
 def dtype_of(block: Array) -> Any:
     """Type of the numbers of `block`, NumPy's name for it."""
+    if isinstance(block, np.ndarray):
+        return np.float32 if block.dtype == np.float32 else np.float64
     return np.float32 if "float32" in str(block.dtype) else np.float64
 
 

@@ -13,15 +13,18 @@ AT_ONCE = 900_000
 
 
 def tall_matmul(xp: Any, block: Array, V: Floats) -> Array:
-    """Block times V (d, p), in float64."""
+    """Block times V (d, p), in float64.
+
+    In NumPy the columns are contiguous: what is done with each of them next runs along the rows.
+    """
     V = place(xp, V.astype(dtype_of(block), copy=False), block)
     if not isinstance(block, np.ndarray):
         return xp.astype(block @ V, xp.float64, copy=False)
-    out = np.empty((len(block), V.shape[1]), dtype=block.dtype)
+    out = np.empty((V.shape[1], len(block)))
     step = max(1, AT_ONCE // V.size)
     for i in range(0, len(block), step):
-        np.matmul(block[i : i + step], V, out=out[i : i + step])
-    return out.astype(np.float64, copy=False)
+        out[:, i : i + step] = (block[i : i + step] @ V).T
+    return out.T
 
 
 def tall_rmatmul(xp: Any, block: Array, Y: Array) -> Array:
