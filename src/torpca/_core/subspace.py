@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from torpca._core.frame import Frame, choose_frame
-from torpca._core.krylov import krylov_subspace
+from torpca._core.krylov import OVERSAMPLING, expanded, krylov_subspace
 from torpca._core.moments import Keep, KeptMoments, KeptRowGram, weighted, weighted_total
 from torpca._sources import Deflated, RowSource
 from torpca._sources.base import Floats, Mask
@@ -29,6 +29,9 @@ BLURRED = 1e-12
 # Sides of a Gram matrix up to which all of its directions are found in no time, and how often
 # larger ones are multiplied for a few of them.
 EASY, POWERS = 100, 6
+# Sides from which on, beside so many wanted directions, products are quicker than a decomposition,
+# if so few of them are enough that directions spoil no more than this share of the rest.
+SLOW, WIDEST, FEW_PRODUCTS, HARDLY = 250, 20, 8, 1e-3
 # Largest side of a Gram matrix that is formed and decomposed.
 MAX_GRAM = 2000
 
@@ -80,13 +83,17 @@ class SubspaceFinder:
     """Finds the top subspace of one kept set after another, over the same rows.
 
     It keeps what carries over from one set to the next: the Gram matrix of the kept rows when
-    d is small, the last subspace as a start when both n and d are large.
+    d is small, the last subspace as a start when both n and d are large. If `near` is enough,
+    directions that are not polished are no better than what is left beyond them asks for.
     """
 
-    def __init__(self, source: RowSource, magnitudes: Floats, center: bool) -> None:
+    def __init__(
+        self, source: RowSource, magnitudes: Floats, center: bool, *, near: bool = False
+    ) -> None:
         self.source = source
         self.magnitudes = magnitudes
         self.center = center
+        self.near = near
         self.eps = float(np.finfo(source.dtype).eps)
         n, d = source.shape
         self.solve = choose_solver(n, d)
@@ -108,7 +115,7 @@ class SubspaceFinder:
         else:
             mean, G = self._moments_in(frame).of(keep)
             rows, mask = weighted(frame.about(mean), keep)
-            V, s = top_of_gram(G, k)
+            V, s = (near_top_of_gram if self.near and not polish else top_of_gram)(G, k)
             if self.solve is _solve_dual:
                 V = _from_left(rows, mask, V, s)
         zero = RANK_ULPS * self.eps * s[0]
@@ -263,6 +270,32 @@ def top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
     k = min(k, m)
     theta, V = eigh(G, subset_by_index=[m - k, m - 1], check_finite=False)
     return V[:, ::-1], np.sqrt(np.maximum(theta[::-1], 0.0))
+
+
+def near_top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
+    """As `top_of_gram`, as well as need be: what is left beyond the directions is hardly larger.
+
+    By products with G, if few of them will do.
+    """
+    m = G.shape[0]
+    if m < SLOW or WIDEST * k > m:
+        return top_of_gram(G, k)
+    # A fixed seed: the same matrix has the same directions.
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((m, k + OVERSAMPLING)))[0]
+    total, tries, good = float(np.trace(G)), 0, False
+
+    def found(theta: Floats, wrong: Floats) -> bool:
+        nonlocal tries, good
+        tries += 1
+        # An angle of wrong / gap to the directions leaves its square times the largest in the rest.
+        gap = theta[k - 1] - theta[k] - wrong[k]
+        rest = max(total - float(np.sum(theta[:k])), 0.0)
+        spoilt = float(np.linalg.norm(wrong[:k])) * np.sqrt(max(theta[0], 0.0))
+        good = bool(spoilt < HARDLY * gap * np.sqrt(rest))
+        return good or tries > FEW_PRODUCTS
+
+    V, theta, _ = expanded(lambda V: G @ V, Q, G @ Q, found)
+    return (V[:, :k], np.sqrt(np.maximum(theta[:k], 0.0))) if good else top_of_gram(G, k)
 
 
 def leading_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:

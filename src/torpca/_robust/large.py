@@ -42,7 +42,7 @@ SCATTER_ROWS = 4000
 WORTH_IT = 2.0
 # Features up to which the part's Gram matrix stands in for that of all rows. Beyond, the matrix is
 # too large, and few rows say too little of it; fewer rows have to do as a part.
-MAX_FEATURES, FEWEST_LONG = 1000, 800
+MAX_FEATURES, FEWEST_LONG = 700, 800
 # A change of the subspace changes the weights, and these the subspace by at most this share of it.
 WEIGHTS_TURN = 0.1
 # Residuals are taken as differences of squares if that leaves them this accurate.

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 
-from torpca._core.subspace import leading_of_gram
+from torpca._core.subspace import leading_of_gram, near_top_of_gram
 from torpca._robust.span import span_of
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
@@ -187,8 +187,8 @@ def leading_directions(rest: Floats, weights: Floats, count: int) -> Floats:
 
 def _top(C: Floats, G: Floats, count: int) -> tuple[Floats, Floats]:
     """Top right singular vectors of C as columns and their variances, from its Gram matrix G."""
-    m = len(G)
-    theta, U = eigh(G, subset_by_index=[m - min(count, m), m - 1], check_finite=False)
-    there = theta > BLUR**2 * theta[-1]
+    U, s = near_top_of_gram(G, count)
+    theta = s**2
+    there = theta > BLUR**2 * theta[0]
     V = U if C.shape[1] <= len(C) else C.T @ U
     return np.linalg.qr(V[:, there])[0], theta[there]

@@ -64,7 +64,7 @@ def settle_on_all(
     """
     n_components, trim = options.n_components, options.trim
     magnitudes = check_finite(source)
-    finder = SubspaceFinder(source, magnitudes, options.center)
+    finder = SubspaceFinder(source, magnitudes, options.center, near=True)
     start = find_start(
         source,
         magnitudes,
