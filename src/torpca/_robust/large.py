@@ -52,7 +52,7 @@ ACCURATE_SINGLE = 1e-3
 # The subspace stands when it moves by less than this, if all rows are good, ...
 STILL = 1e-6
 # ... and else, or without a gap, by less than this share of its own error by chance.
-BELOW_CHANCE = 0.1
+BELOW_CHANCE = 0.2
 # Where fewer rows than this share are near the middle, the part was no measure of the scatter.
 LEAST_INSIDE = 0.25
 # A gap: the next variance is this many times smaller.
@@ -132,13 +132,15 @@ def fit_large(
         history.append(record_of(len(history), k, now, n_rows, change))
         keep = now.keep
         inside = in_axes_of(V[:, :k], now.mean, inside_of(now, at), at)
-        following = judge.freeze(now.mean, V, np.sqrt(theta[:k]), keep[rows], inside)
+        still = off * change <= max(options.tol, aim(theta))
+        s = np.sqrt(theta[:k])
+        if still:  # no row is weighed again
+            at = replace(at, mean=now.mean, V=V, s=s, inside=inside)
+            break
+        following = judge.freeze(now.mean, V, s, keep[rows], inside)
         if following is None:
             return None
-        still = off * change <= max(options.tol, aim(theta))
         at = following
-        if still:
-            break
     score, R = distances(source, at, exact=exact)
     if not np.all(np.isfinite(R)):
         return None
