@@ -5,12 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import idct
+from scipy.sparse import csr_array
 
 Array = NDArray[Any]
 
 NOISE = 0.01
 SPECTRA = ("gap", "slow", "deficient")
-OUTLIERS = ("none", "5% mixed", "30% cluster")
+SHARES = {"none": 0.0, "5% mixed": 0.05, "30% cluster": 0.3}
+OUTLIERS = tuple(SHARES)
 
 
 class Rows(NamedTuple):
@@ -52,12 +54,55 @@ def make(
         X[i : i + step] = idct(Y, norm="ortho", axis=1) * signs
     basis = idct(np.eye(d, r).T, norm="ortho", axis=1).T * signs[:, None]
     bad = np.zeros(n, dtype=bool)
-    share = {"none": 0.0, "5% mixed": 0.05, "30% cluster": 0.3}[outliers]
-    bad[rng.permutation(n)[: round(share * n)]] = True
+    bad[rng.permutation(n)[: round(SHARES[outliers] * n)]] = True
     # Far enough to be told from good rows whose residuals are large.
     length = 2 * float(np.linalg.norm(sizes))
     for part, rows in enumerate(np.array_split(np.flatnonzero(bad), 3)):
         X[rows] = _bad_rows(rng, part if outliers == "5% mixed" else 2, len(rows), d, length, seed)
+    return Rows(X, basis, bad)
+
+
+def make_sparse(
+    n: int,
+    d: int,
+    r: int,
+    spectrum: str,
+    outliers: str,
+    dtype: type = np.float64,
+    density: float = 0.01,
+    seed: int = 0,
+) -> Rows:
+    """Rows of a CSR matrix: most of their entries in a few features, the others anywhere.
+
+    As words are in texts. The few features have a spectrum as in `make`, beside the largest
+    variance that all others have; bad rows have entries anywhere, as many and as large.
+    """
+    rng = np.random.default_rng(seed)
+    each = round(density * d)
+    few = 4 * each // 5
+    features = rng.permutation(d)
+    sizes = deviations(spectrum, few, r)
+    Q = np.linalg.qr(rng.standard_normal((few, few)))[0]
+    values = NOISE * rng.standard_normal((n, each))
+    values[:, :few] = (rng.standard_normal((n, few)) * sizes) @ Q.T
+    columns = features[rng.integers(few, d, (n, each))]
+    columns[:, :few] = features[:few]
+    bad = np.zeros(n, dtype=bool)
+    bad[rng.permutation(n)[: round(SHARES[outliers] * n)]] = True
+    columns[bad] = rng.integers(0, d, (int(bad.sum()), each))
+    if outliers == "30% cluster":  # one heap
+        columns[bad] = columns[bad][:1]
+    length = 2 * float(np.linalg.norm(sizes))
+    values[bad] = rng.choice([-1.0, 1.0], (int(bad.sum()), each)) * length / np.sqrt(each)
+    if outliers == "30% cluster":
+        values[bad] = values[bad][:1] * (1 + 0.01 * rng.standard_normal((int(bad.sum()), each)))
+    X = csr_array(
+        (values.astype(dtype).ravel(), columns.ravel(), np.arange(0, n * each + 1, each)),
+        shape=(n, d),
+    )
+    X.sum_duplicates()
+    basis = np.zeros((d, r))
+    basis[features[:few]] = Q[:, :r]
     return Rows(X, basis, bad)
 
 
@@ -76,12 +121,13 @@ def _bad_rows(
     return u + 0.01 * length / np.sqrt(d) * rng.standard_normal((m, d))
 
 
-def captured(X: Array, V: Array) -> float:
+def captured(X: Any, V: Array) -> float:
     """Sum of the variances of the rows of X along the orthonormal columns of V."""
     total = np.zeros(V.shape[1])
     square = 0.0
-    for i in range(0, len(X), 2**14):
+    n = X.shape[0]
+    for i in range(0, n, 2**14):
         Y = np.asarray(X[i : i + 2**14] @ V, dtype=np.float64)
         total += Y.sum(axis=0)
         square += float(np.sum(Y * Y))
-    return (square - float(total @ total) / len(X)) / (len(X) - 1)
+    return (square - float(total @ total) / n) / (n - 1)

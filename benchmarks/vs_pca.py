@@ -18,17 +18,20 @@ import argparse
 import tracemalloc
 import warnings
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_info
 
 from benchmarks._report import report
-from benchmarks._spectra import OUTLIERS, SPECTRA, Rows, captured, make
+from benchmarks._spectra import OUTLIERS, SPECTRA, Rows, captured, make, make_sparse
 from benchmarks._timing import interleaved
 from torpca import OutlierRobustPCA
 from torpca._sources.array import ArraySource
+from torpca._sources.sparse import SparseSource
 from torpca.metrics import subspace_error
 
 SHAPES = (
@@ -41,6 +44,8 @@ SHAPES = (
     (5000, 5000, 20),
     (500, 50_000, 10),
 )
+# ... and, as a CSR matrix with one entry in a hundred:
+SPARSE = (100_000, 5000, 5)
 # Largest ratio of times: small tables are over before one notices.
 SMALL, SMALL_RATIO, RATIO = 10e6, 30.0, 1.0
 COLUMNS = (
@@ -66,7 +71,8 @@ COLUMNS = (
 def passes(X: Any, rank: int) -> float:
     """How often a fit reads all rows."""
     read = [0.0]
-    sweep, take = ArraySource.sweep, ArraySource.take
+    kind = SparseSource if issparse(X) else ArraySource
+    sweep, take = kind.sweep, kind.take
 
     def counting_sweep(self: Any, kernel: Any, keep: Any = None, native: Any = None) -> Any:
         if self.shape == X.shape:
@@ -75,14 +81,14 @@ def passes(X: Any, rank: int) -> float:
 
     def counting_take(self: Any, rows: Any) -> Any:
         if self.shape == X.shape:
-            read[0] += len(rows) / len(X)
+            read[0] += len(rows) / X.shape[0]
         return take(self, rows)
 
-    ArraySource.sweep, ArraySource.take = counting_sweep, counting_take  # type: ignore
+    kind.sweep, kind.take = counting_sweep, counting_take  # type: ignore
     try:
         fit(X, rank)
     finally:
-        ArraySource.sweep, ArraySource.take = sweep, take  # type: ignore
+        kind.sweep, kind.take = sweep, take  # type: ignore
     return read[0]
 
 
@@ -98,7 +104,12 @@ def extra_memory(X: Any, rank: int) -> float:
     fit(X, rank)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return peak / X.nbytes
+    return peak / size(X)
+
+
+def size(X: Any) -> int:
+    """Bytes of the numbers of X, and of their places if it is sparse."""
+    return int(sum(a.nbytes for a in ((X.data, X.indices, X.indptr) if issparse(X) else (X,))))
 
 
 def line(shape: tuple[int, int, int], made: Rows, kind: tuple[str, str, str], repeats: int) -> Any:
@@ -107,9 +118,8 @@ def line(shape: tuple[int, int, int], made: Rows, kind: tuple[str, str, str], re
     X, basis, bad = made
     times = interleaved([lambda: PCA(rank).fit(X), lambda: fit(X, rank)], repeats)
     model, plain = fit(X, rank), PCA(rank).fit(X)
-    solver = "covariance_eigh" if d <= 1000 else "full" if n * d**2 < 2e11 else "arpack"
-    if n < d:
-        solver = "full"
+    # Exact, or converged to rounding.
+    solver = "full" if n < d else "covariance_eigh" if d <= 2000 else "arpack"
     oracle = PCA(rank, svd_solver=solver).fit(X[~bad])
     errors = [subspace_error(m.components_.T.astype(float), basis) for m in (model, plain, oracle)]
     ratio = float(np.median(times[:, 1] / times[:, 0]))
@@ -132,7 +142,7 @@ def line(shape: tuple[int, int, int], made: Rows, kind: tuple[str, str, str], re
         "variance lost": None,
         "threads": max(e["num_threads"] for e in threadpool_info() if e["user_api"] == "blas"),
     }
-    holds = ratio <= (SMALL_RATIO if X.nbytes < SMALL else RATIO) and to_oracle <= 1.05
+    holds = ratio <= (SMALL_RATIO if size(X) < SMALL else RATIO) and to_oracle <= 1.05
     if not bad.any():
         V, W = (m.components_.T.astype(float) for m in (model, oracle))
         out["to PCA"] = subspace_error(V, W)
@@ -146,19 +156,19 @@ def line(shape: tuple[int, int, int], made: Rows, kind: tuple[str, str, str], re
 
 
 def lines(args: argparse.Namespace) -> Iterator[Any]:
-    for n, d, rank in SHAPES:
-        if args.shapes and f"{n}x{d},{rank}" not in args.shapes:
+    cases = [(shape, order) for shape in SHAPES for order in args.orders]
+    for (shape, order), *kind in product(
+        [*cases, (SPARSE, "csr")], args.dtypes, args.spectra, args.outliers
+    ):
+        if args.shapes and "{}x{},{}".format(*shape) not in args.shapes:
             continue
-        for dtype in args.dtypes:
-            for order in args.orders:
-                for spectrum in args.spectra:
-                    for outliers in args.outliers:
-                        made = make(n, d, rank, spectrum, outliers, np.dtype(dtype).type, order)
-                        kind = (f"{dtype} {order}", spectrum, outliers)
-                        found = line((n, d, rank), made, kind, args.repeats)
-                        print({k: found[k] for k in COLUMNS}, flush=True)
-                        yield found
-                        del made
+        dtype, spectrum, outliers = kind
+        how = (*shape, spectrum, outliers, np.dtype(dtype).type)
+        made = make_sparse(*how) if order == "csr" else make(*how, order)
+        found = line(shape, made, (f"{dtype} {order}", spectrum, outliers), args.repeats)
+        print({k: found[k] for k in COLUMNS}, flush=True)
+        yield found
+        del made
 
 
 def main() -> None:
