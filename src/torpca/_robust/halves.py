@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from torpca._robust.lines import FULL, Spread, weighted_quantile
+from torpca._robust.flat import flat, principal_variances
+from torpca._robust.lines import EQUAL, FULL, Spread, weighted_quantile
 from torpca._robust.outlyingness import (
     N_PAIRS,
     Outlyingness,
     axes_of_extreme_kurtosis,
     outlyingness,
     pair_directions,
-    sphered,
 )
-from torpca._robust.sample import Sample, principal_variances
+from torpca._robust.sample import Sample
 from torpca._select.rank import choose_rank
 from torpca._sources.base import Floats
 
@@ -45,7 +45,11 @@ def halves(
     core = _not_hopeless(pairs, weights)
     both, flattest = pairs, (np.inf, np.zeros(len(Z)))
     enough = [count for count in AXES if 10 * count <= np.count_nonzero(core)]
-    Y = sphered(Z, core, max(enough, default=0)) if enough else Z[:, :0]
+    Y = Z[:, :0]
+    if enough:
+        found = flat(sample, core, max(enough))
+        there = found.variances > EQUAL * found.variances[0]
+        Y = found.scores[:, there] / np.sqrt(found.variances[there])
     for count in enough:
         if Y.shape[1] == 0:
             break

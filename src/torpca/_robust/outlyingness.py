@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
 
 from torpca._robust.lines import EQUAL, LINE_ROWS, describe_lines, rows_for_all
 from torpca._sources.base import Floats
@@ -76,26 +75,10 @@ def pair_directions(Z: Floats, weights: Floats, count: int, rng: np.random.Gener
     return D[:, length > 0] / length[length > 0]
 
 
-def sphered(Z: Floats, weights: Floats, count: int) -> Floats:
-    """Coordinates (m, q) of all rows on the leading principal axes of the weighted ones.
-
-    In units of their standard deviations there; q is `count`, or the number of axes there are.
-    """
-    total = np.sum(weights)
-    C = Z - (weights @ Z) / total
-    G = (C * weights[:, None]).T @ C / total
-    d = len(G)
-    theta, V = eigh(G, subset_by_index=[max(0, d - count), d - 1], check_finite=False)
-    theta, V = theta[::-1], V[:, ::-1]
-    there = theta > EQUAL * max(theta[0], 0.0)
-    Y: Floats = C @ (V[:, there] / np.sqrt(theta[there]))
-    return Y
-
-
 def axes_of_extreme_kurtosis(
     Y: Floats, weights: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Projections (m, q) of `sphered` rows Y (m, q) on axes of extreme kurtosis, and the kurtosis.
+    """Projections (m, q) of sphered rows Y (m, q) on axes of extreme kurtosis, and the kurtosis.
 
     A group of a third or a half of the weighted rows makes the kurtosis small, a few far rows make
     it large (Pena and Prieto 2001). Symmetric fixed-point iteration (Hyvarinen 1999).

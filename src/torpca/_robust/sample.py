@@ -1,4 +1,4 @@
-"""The sample of rows a fit is started on, and principal components of parts of it."""
+"""The sample of rows a fit is started on."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import eigh
 
-from torpca._core.subspace import leading_of_gram, near_top_of_gram
 from torpca._robust.span import span_of
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
@@ -18,8 +16,8 @@ from torpca._sources.base import Floats, Mask
 SAMPLE_ROWS, FEWEST_ROWS, SAMPLE_NUMBERS = 2000, 600, 2e5
 # Rows of the sample for each direction asked for, at least.
 ROWS_PER_DIRECTION = 10
-# A residual this small beside its row comes from the Gram matrix of the sample, not from the row.
-BLUR = 1e-7
+# Rows of more coordinates than this share of their number are looked at by their products.
+LONG = 0.8
 # Numbers handled at a time.
 AT_A_TIME = 2**20
 # Rows longer than this many times the middle one are shortened: their squares must not overflow.
@@ -38,6 +36,8 @@ class Sample:
     rows: npt.NDArray[np.intp]
     """Number of each row drawn, among all rows."""
     n_features: int
+    products: Floats | None
+    """Z Z', if the rows are long and few."""
 
     def spread_out(self, inside: Floats, n: int) -> Mask:
         """Mask over all n rows of those whose row of Z is `inside`."""
@@ -82,7 +82,9 @@ def draw_sample(
     origin = different[_middle(magnitudes[different], merged)] if center else None
     coordinates = _as_they_are if d <= len(different) else _in_their_span
     Z = coordinates(source, magnitudes, different, origin)
-    return Sample(_in_unit(Z, merged), merged, center, copies, rows, d)
+    Z = _in_unit(Z, merged)
+    products = Z @ Z.T if Z.shape[1] > LONG * len(Z) else None
+    return Sample(Z, merged, center, copies, rows, d, products)
 
 
 def _digests(source: RowSource, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bytes_]:
@@ -137,58 +139,3 @@ def _in_unit(Z: Floats, weights: Floats) -> Floats:
     if far.any():
         Z[far] *= (FAR / size[far])[:, None]
     return Z
-
-
-# ---- principal components -----------------------------------------------------------------------
-
-
-def _gram(sample: Sample, keep: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean, kept rows about it times the roots of their weights, and their smaller Gram matrix."""
-    inside = keep > 0
-    w = keep[inside]
-    Z = sample.Z[inside]
-    mean = (w @ Z) / np.sum(w) if sample.center else np.zeros(Z.shape[1])
-    C = (Z - mean) * np.sqrt(w / np.sum(w))[:, None]
-    return mean, C, C.T @ C if C.shape[1] <= len(C) else C @ C.T
-
-
-def principal_variances(sample: Sample, keep: Floats) -> Floats:
-    """Variances of the kept rows along their principal directions, largest first."""
-    _, _, G = _gram(sample, keep)
-    values: Floats = np.maximum(eigh(G, eigvals_only=True, check_finite=False)[::-1], 0.0)
-    return values
-
-
-def residuals_of_fit(sample: Sample, keep: Floats, rank: int) -> tuple[Floats, Floats, Floats]:
-    """Distance (m,) of all rows to the top `rank` directions of the kept ones.
-
-    Also what is left of the rows, (m, p), and their leverages (m,). Distances of rounding size
-    are set to zero.
-    """
-    mean, C, G = _gram(sample, keep)
-    V, theta = _top(C, G, rank)
-    Z = sample.Z - mean
-    Y = Z @ V
-    rest = Z - Y @ V.T
-    R = np.linalg.norm(rest, axis=1)
-    # A direction of the Gram matrix is good to BLUR of the longest, and rows have that much of it.
-    size = np.linalg.norm(Y, axis=1) + np.sqrt(max(np.trace(G), 0.0))
-    leverage = np.minimum(np.sum(np.square(Y) / theta, axis=1) / np.sum(keep), 1e100)
-    return np.where(BLUR * size >= R, 0.0, R), rest, leverage
-
-
-def leading_directions(rest: Floats, weights: Floats, count: int) -> Floats:
-    """Directions (p, count) in which the weighted rows of `rest` are largest, to a few digits."""
-    inside = weights > 0
-    C = rest[inside] * np.sqrt(weights[inside])[:, None]
-    W, _ = leading_of_gram(C.T @ C, count)
-    return W
-
-
-def _top(C: Floats, G: Floats, count: int) -> tuple[Floats, Floats]:
-    """Top right singular vectors of C as columns and their variances, from its Gram matrix G."""
-    U, s = near_top_of_gram(G, count)
-    theta = s**2
-    there = theta > BLUR**2 * theta[0]
-    V = U if C.shape[1] <= len(C) else C.T @ U
-    return np.linalg.qr(V[:, there])[0], theta[there]

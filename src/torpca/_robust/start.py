@@ -6,16 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from torpca._robust.flat import flat, principal_variances
 from torpca._robust.halves import halves
 from torpca._robust.lines import FULL, Spread
 from torpca._robust.loyalty import WATCHED, blame, watch
-from torpca._robust.sample import (
-    Sample,
-    draw_sample,
-    leading_directions,
-    principal_variances,
-    residuals_of_fit,
-)
+from torpca._robust.sample import Sample, draw_sample
 from torpca._select.rank import RankChoice, choose_rank, exact_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
@@ -142,12 +137,13 @@ def refit(
     for _ in range(MAX_REFITS):
         if best is not None and choice.rank == best.choice.rank and alike(keep, best.keep, sample):
             return replace(best, name=name)
-        residuals, rest, leverage = residuals_of_fit(sample, keep, choice.rank)
+        now = flat(sample, keep, choice.rank)
+        residuals = now.residuals
         spread = Spread.of(residuals, sample.weights, ROUGHLY)
         new = np.where(spread.z(residuals) < FULL, sample.weights, 0.0)
         if spread.scale > 0:
-            P = rest @ leading_directions(rest, new, WATCHED)
-            P = P / blame(leverage, (keep > 0).astype(float), sample.n_features)[:, None]
+            P = now.beside(new, WATCHED)
+            P = P / blame(now.leverage, (keep > 0).astype(float), sample.n_features)[:, None]
             new = np.where(watch(P, new, ROUGHLY).loyalty(P) > 0.5, new, 0.0)
         if np.sum(new) < 0.5 * np.sum(sample.weights):
             break
