@@ -14,6 +14,8 @@ from torpca._sources.base import Floats, Mask
 
 # Rows of the sample: all of a small table; fewer, the longer they are.
 SAMPLE_ROWS, FEWEST_ROWS, SAMPLE_NUMBERS = 2000, 600, 2e5
+# Rows of more numbers than this many times their number are brought into a basis of their span.
+AS_THEY_ARE = 2
 # Rows of the sample for each direction asked for, at least.
 ROWS_PER_DIRECTION = 10
 # Rows of more coordinates than this share of their number are looked at by their products.
@@ -80,7 +82,7 @@ def draw_sample(
     different = rows[first]
     # Any point among the rows will do to centre on: it only keeps digits from cancelling.
     origin = different[_middle(magnitudes[different], merged)] if center else None
-    coordinates = _as_they_are if d <= len(different) else _in_their_span
+    coordinates = _as_they_are if d <= AS_THEY_ARE * len(different) else _in_their_span
     Z = coordinates(source, magnitudes, different, origin)
     Z = _in_unit(Z, merged)
     products = Z @ Z.T if Z.shape[1] > LONG * len(Z) else None
