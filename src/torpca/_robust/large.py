@@ -19,6 +19,7 @@ from torpca._core.krylov import expanded
 from torpca._core.loop import Iteration
 from torpca._core.subspace import fix_signs, subspace_change, top_of_gram
 from torpca._robust.describe import RobustFit
+from torpca._robust.draw import some_rows
 from torpca._robust.limits import orthogonal_limit, score_limit
 from torpca._robust.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread, looks_clean, taper
 from torpca._robust.loyalty import blame, watch
@@ -70,10 +71,9 @@ def rows_to_begin_with(
     count = min(max(PART_NUMBERS // d, FEWEST), MOST) if d <= MAX_FEATURES else FEWEST_LONG
     if isinstance(n_components, int):
         count = max(count, 20 * n_components)
-    there = np.flatnonzero(sample_weight > 0)
-    if len(there) < WORTH_IT * count:
+    if np.count_nonzero(sample_weight) < WORTH_IT * count:
         return None
-    return np.sort(rng.choice(there, count, replace=False)).astype(np.intp)
+    return some_rows(sample_weight, count, rng)
 
 
 def fit_large(
@@ -247,7 +247,7 @@ class Judge:
         beside = watch(Y[:, k:] / blame(h, keep, V.shape[0] - k)[:, None], near, ROUGHLY)
         if inside is None:
             m = len(R)
-            few = np.sort(self.rng.choice(m, min(m, SCATTER_ROWS), replace=False))
+            few = some_rows(np.ones(m), SCATTER_ROWS, self.rng)
             found = robust_scatter(Y[few, :k], near[few], self.centered, self.rng)
             inside = Inside(found.center, found.covariance, found.spread, 1 / consistency(k))
         if inside.spread.scale == 0.0:
@@ -295,9 +295,7 @@ def summary(
 ) -> RobustFit:
     """All of it, as a fit."""
     k = len(at.s)
-    judges = np.flatnonzero(sample_weight > 0)
-    if len(judges) > PROBE_ROWS:
-        judges = np.sort(rng.choice(judges, PROBE_ROWS, replace=False))
+    judges = some_rows(sample_weight, PROBE_ROWS, rng)
     counts = sample_weight[judges]
     good = keep[judges] * counts
     far = at.inside.spread.z(score[judges] / np.sqrt(at.inside.shrink)) >= NONE
@@ -305,9 +303,10 @@ def summary(
         "score": score_limit(score[judges], np.where((good > 0) & ~far, counts, 0.0), k),
         "orthogonal": orthogonal_limit(R[judges], good),
     }
-    weights = keep * sample_weight
-    n_good = float(np.sum(weights))
-    left_over = float(np.sqrt(np.sum(weights * np.square(R)) / max(1.0, n_good - at.centered)))
+    # No products of all rows are stored: of short rows they are a good part of the data.
+    n_good = float(keep @ sample_weight)
+    square = float(np.einsum("i,i,i,i->", keep, sample_weight, R, R))
+    left_over = float(np.sqrt(square / max(1.0, n_good - at.centered)))
     theta, Q = np.linalg.eigh(at.inside.covariance)
     theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
     mean = at.mean + at.V[:, :k] @ at.inside.center if at.centered else None

@@ -135,20 +135,20 @@ def look(
         return Weighed(some, w, part, u)
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-        Y, squares = measure(xp, block)
-        found = weigh(xp, Y, squares, place(xp, before[rows], Y))
+        P, squares = measure(xp, block)
+        found = weigh(xp, P[:, :-1], squares, place(xp, before[rows], P))
         w, part = found.over(squares.shape[0])
         # Rows without weight may hold anything, even what is too large to be squared.
         if not bool(xp.all(xp.isfinite(squares))):
-            Y = xp.where((w > 0)[:, None], Y, xp.zeros_like(Y))
+            P = xp.where((w > 0)[:, None], P, xp.zeros_like(P))
             squares = xp.where(w > 0, squares, xp.zeros_like(squares))
         less = found.part - found.inside
         if counts is not None:
-            c = place(xp, counts[rows], Y)
+            c = place(xp, counts[rows], P)
             part, less = c * part, c[found.rows] * less
             w = xp.where(c > 0, w, xp.zeros_like(w))
-        scores = Y[found.rows, :k]
-        weighted = xp.concat([part[:, None] * Y, part[:, None]], axis=1)
+        scores = P[found.rows, :k]
+        weighted = part[:, None] * P
         sums = (
             part @ squares,
             xp.sum(weighted, axis=0),
@@ -192,8 +192,12 @@ class Weighed:
         """Weight and part in the subspace of all `n_rows` rows of the block."""
         if isinstance(self.rows, slice):
             return self.weight, self.part
-        w, part = np.ones(n_rows), np.ones(n_rows)
-        w[self.rows], part[self.rows] = self.weight, self.part
+        w = np.ones(n_rows)
+        w[self.rows] = self.weight
+        if self.part is self.weight:
+            return w, w
+        part = np.ones(n_rows)
+        part[self.rows] = self.part
         return w, part
 
 
@@ -223,8 +227,9 @@ def distances(source: RowSource, at: Frozen, *, exact: bool) -> tuple[Floats, Fl
     whiten = at.inside.whiten()
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-        Y, squares = measure(xp, block)
-        about = (place(xp, whiten.T, Y) @ (Y - place(xp, at.inside.center, Y)).T).T
+        P, squares = measure(xp, block)
+        about = P[:, :-1] - place(xp, at.inside.center, P)
+        about = (place(xp, whiten.T, P) @ about.T).T
         return (row_squares(xp, about) ** 0.5, squares**0.5), ()
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -234,7 +239,7 @@ def distances(source: RowSource, at: Frozen, *, exact: bool) -> tuple[Floats, Fl
 
 @dataclass(frozen=True)
 class Measure:
-    """V'(x - mean) of rows, and their squared distances from the span of the first k columns."""
+    """V'(x - mean) of rows, then 1, and their squared distances from the first k directions."""
 
     mean: Floats
     V: Floats
@@ -246,10 +251,12 @@ class Measure:
         k, V, mean = self.k, self.V, self.mean
         if self.exact:
             block = block - place(xp, mean, block)
-            Y = tall_matmul(xp, block, V)
-            return Y, row_squares(xp, block - Y[:, :k] @ place(xp, V[:, :k], block).T)
+            P = tall_matmul(xp, block, np.column_stack([V, np.zeros(len(mean))]))
+            P[:, -1] = 1.0
+            return P, row_squares(xp, block - P[:, :k] @ place(xp, V[:, :k], block).T)
         P = tall_matmul(xp, block, np.column_stack([V, mean]))
-        Y = P[:, :-1] - place(xp, mean @ V, P)
+        P[:, :-1] -= place(xp, mean @ V, P)
         squares = xp.astype(row_squares(xp, block), xp.float64, copy=False)
-        squares = squares - 2 * P[:, -1] + (float(mean @ mean) - row_squares(xp, Y[:, :k]))
-        return Y, xp.clip(squares, 0.0, None)
+        squares = squares - 2 * P[:, -1] + (float(mean @ mean) - row_squares(xp, P[:, :k]))
+        P[:, -1] = 1.0
+        return P, xp.clip(squares, 0.0, None)

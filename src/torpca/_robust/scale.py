@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from torpca._robust.draw import some_rows
 from torpca._robust.lines import EQUAL, describe_lines
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
@@ -20,11 +21,9 @@ def feature_scales(source: RowSource, weights: Floats, rng: np.random.Generator)
     From the tightest half of a sample. A feature that is equal in more than half of the rows has
     no such scale and gets its plain standard deviation; one that is constant gets 1.
     """
-    rows = np.flatnonzero(weights > 0)
     d = source.shape[1]
     count = min(SCALE_ROWS, max(FEWEST_ROWS, MOST_NUMBERS // d))
-    if len(rows) > count:
-        rows = np.sort(rng.choice(rows, count, replace=False))
+    rows = some_rows(weights, count, rng)
     S, w = source.take(rows), weights[rows]
     scales = np.empty(d)
     step = max(1, AT_A_TIME // len(S))

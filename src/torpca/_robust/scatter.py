@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
+from torpca._robust.draw import some_rows
 from torpca._robust.lines import Spread, taper
 from torpca._robust.outlyingness import outlyingness, pair_directions
 from torpca._sources.base import Floats
@@ -48,13 +49,8 @@ def robust_scatter(Y: Floats, weights: Floats, center: bool, rng: np.random.Gene
     k = Y.shape[1]
     if k == 0:
         return Scatter(np.zeros(0), np.zeros((0, 0)), weights, EXACT)
-    judges = np.flatnonzero(weights > 0)
-    if len(judges) > PROBE_ROWS:
-        judges = np.sort(rng.choice(judges, PROBE_ROWS, replace=False))
-    # Drawn, not every so many: rows in the order of time may have a period.
-    few = judges
-    if len(few) > SAMPLE_ROWS:
-        few = np.sort(rng.choice(judges, SAMPLE_ROWS, replace=False))
+    judges = some_rows(weights, PROBE_ROWS, rng)
+    few = judges[some_rows(weights[judges], SAMPLE_ROWS, rng)]
     now = _first(Y, weights, few, center, rng)
     factor, w, spread = consistency(k), weights, EXACT
     for _ in range(MAX_REWEIGHTINGS):

@@ -9,11 +9,11 @@ import numpy as np
 from torpca._core.loop import Iteration, Step, iterate
 from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, norm
-from torpca._robust.lines import taper
+from torpca._robust.lines import SETTLED, taper
 from torpca._robust.loyalty import WATCHED, blame
 from torpca._robust.options import Options
 from torpca._robust.precision import Precision, precision_law
-from torpca._robust.start import Start, find_start
+from torpca._robust.start import ROUGHLY, Start, find_start
 from torpca._robust.threshold import Threshold, residuals
 from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource
@@ -74,7 +74,7 @@ def settle_on_all(
         n_sample=options.n_sample,
         rng=rng,
     )
-    threshold = Threshold(sample_weight, trim, rng)
+    threshold = Threshold(sample_weight, trim, rng, SETTLED if polish else ROUGHLY)
     keep: Floats = start.keep.astype(np.float64)
     choice = start.choice
     history: tuple[Iteration, ...] = ()

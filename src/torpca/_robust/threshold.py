@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from torpca._core.subspace import Fit
+from torpca._robust.draw import some_rows
 from torpca._robust.lines import (
     CLEAN_FULL,
     CLEAN_NONE,
     FULL,
     NONE,
+    SETTLED,
     Spread,
     looks_clean,
     taper,
@@ -48,13 +50,17 @@ def free_part(h: Array, keep: Array, xp: Any = np) -> Array:
 class Threshold:
     """Weights of rows from their residuals: by the spread of most of them, or a given share."""
 
-    def __init__(self, sample_weight: Floats, trim: float | str, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        sample_weight: Floats,
+        trim: float | str,
+        rng: np.random.Generator,
+        settled: float = SETTLED,
+    ) -> None:
         self.trim = trim
+        self.settled = settled
         self.there = sample_weight > 0
-        rows = np.flatnonzero(self.there)
-        if len(rows) > PROBE_ROWS:
-            rows = np.sort(rng.choice(rows, PROBE_ROWS, replace=False))
-        self.probe = rows
+        self.probe = some_rows(sample_weight, PROBE_ROWS, rng)
         self.sample_weight = sample_weight
         self.clean = True
         self.looks = 0
@@ -87,7 +93,7 @@ class Threshold:
     def judge(self, P: Floats, keep: Floats) -> None:
         """Weigh rows by their projections P (n, q) on directions beyond the subspace."""
         rows = self.probe
-        self.watch = watch(P[rows], self.sample_weight[rows] * keep[rows])
+        self.watch = watch(P[rows], self.sample_weight[rows] * keep[rows], self.settled)
         self.loyal = self.watch.loyalty(P)
         self.verdicts += 1
 
@@ -96,7 +102,7 @@ class Threshold:
         rows = self.probe
         # The subspace moves less and less; from the third time on the spread is nearly known.
         near = self.last if self.looks >= 2 else None
-        self.last = Spread.of(R[rows], self.sample_weight[rows], near=near)
+        self.last = Spread.of(R[rows], self.sample_weight[rows], self.settled, near)
         self.looks += 1
         z = self.last.z(R)
         # Once in doubt, always in doubt: else the iterations might go to and fro.
