@@ -3,10 +3,13 @@
 import copy
 import pickle
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
 from sklearn.utils import get_tags
+
+from torpca.datasets import make_outlier_subspace
 
 UNITS = np.linspace(0.5, 3.0, 12)  # so that scaling matters
 OPTIONS = {
@@ -71,3 +74,19 @@ def assert_same_fit(found, expected):
     assert found.noise_variance_ == pytest.approx(expected.noise_variance_, rel=1e-9)
     assert found.offset_ == pytest.approx(expected.offset_, rel=1e-9)
     assert found.cutoffs_ == pytest.approx(expected.cutoffs_, rel=1e-9)
+
+
+# ---- many rows, or long ones ---------------------------------------------------------------------
+
+MANY, LONG = (30_000, 40, 3), (2500, 1100, 3)
+# Rows of the family "small" must not hide in the noise, which grows with the number of features.
+NOISE = {MANY: 0.01, LONG: 0.001}
+
+
+@cache
+def planted(size, fraction, family="a"):
+    made = make_outlier_subspace(
+        *size, fraction, outliers=family, noise=NOISE[size], mean=1.0, random_state=1
+    )
+    made.X.flags.writeable = False
+    return made
