@@ -148,6 +148,29 @@ class SubspaceFinder:
         rest = float(np.trace(G))
         return 1.0 / float(np.sum(np.square(G / rest))) if rest > BLURRED * size else np.inf
 
+    def skewness(self, fit: Fit, keep: Keep, skip: int) -> float:
+        """Skewness of cubed roots of squared residuals of Gaussian rows with this spectrum.
+
+        That of the squares, sums of squares of noise of variances l_j, is sqrt(8) sum l^3 over
+        (sum l^2)^(3/2), of which the roots take off twice the coefficient of variation; none if all
+        l_j are equal. The `skip` largest are left out. Zero where that costs too much.
+        """
+        if self.solve is krylov_subspace:
+            return 0.0
+        G = self._beyond(fit, keep)[0]
+        n = float(np.sum(keep))
+        top = leading_of_gram(G, skip)[1] ** 2 / n
+        G = G / n
+        square = G @ G
+        powers = [np.trace(G), np.trace(square), np.sum(square * G)]
+        one, two, three = (float(p) - float(np.sum(top**e)) for e, p in enumerate(powers, 1))
+        # The spectrum of n rows is wider than that of the law they come from (Wishart).
+        two -= one**2 / n
+        three -= 3 * one * two / n + one**3 / n**2
+        if not (two > 0 and one > 0):
+            return 0.0
+        return float(np.sqrt(8.0) * three / two**1.5 - 2.0 * np.sqrt(2.0 * two) / one)
+
     def moments(self, keep: Keep) -> tuple[Floats | None, Floats]:
         """Mean of the kept rows (None if uncentred) and their Gram matrix about it.
 

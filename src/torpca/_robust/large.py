@@ -97,7 +97,8 @@ def fit_large(
     weight = float(np.sum(settled.part * some))
     few = source.shape[1] <= MAX_FEATURES
     gram = settled.finder.moments(settled.part * some)[1] if few else np.zeros((0, 0))
-    judge = Judge(part, some, settled.law, fit.mean is not None, rng)
+    skew = settled.threshold.skew or 0.0
+    judge = Judge(part, some, settled.law, fit.mean is not None, rng, skew)
     mean = np.zeros(source.shape[1]) if fit.mean is None else fit.mean
     W = settled.watched()
     V = np.hstack([fit.V, W])
@@ -112,13 +113,14 @@ def fit_large(
     )
     counts = None if np.all(sample_weight == 1.0) else sample_weight
     keep = np.zeros(source.shape[0])
-    n_rows = int(np.count_nonzero(sample_weight))
+    n_rows, total = int(np.count_nonzero(sample_weight)), float(np.sum(sample_weight))
     history = list(settled.history)
     for t in range(options.max_iter):
         now = look(source, at, keep, counts, exact=exact, single=single and t == 0)
         if not (np.all(np.isfinite(now.AV)) and now.scores[0] > LEAST_INSIDE * now.weight > 0):
             return None
-        aim = partial(goal, k=k, weight=now.weight, at=at)
+        whole = at.law is None and now.weight == total
+        aim = partial(goal, k=k, weight=now.weight, whole=whole, d=len(mean))
         if few:
             V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
             off = stand_in_error(theta, k, weight, len(mean))
@@ -198,15 +200,18 @@ def expanded_directions(
     return V, theta
 
 
-def goal(theta: Floats, *, k: int, weight: float, at: Frozen) -> float:
-    """Change of the subspace below which it stands, given eigenvalues `theta` (k + q,)."""
+def goal(theta: Floats, *, k: int, weight: float, whole: bool, d: int) -> float:
+    """Change of the subspace below which it stands, given eigenvalues `theta` (k + q,).
+
+    Of rows of d features and this `weight` together; `whole` if none of them lost any.
+    """
     if len(theta) == k or not 0 < theta[k] < theta[k - 1]:
         return STILL
     gap = theta[k - 1] > GAP * theta[k]
-    if gap and at.limits == (CLEAN_FULL, CLEAN_NONE) and at.law is None:
+    if gap and whole:
         return STILL
     # Beyond a gap there is noise in all directions; without one, the next direction matters most.
-    directions = len(at.mean) - k if gap else 1
+    directions = d - k if gap else 1
     chance = np.sqrt(directions / weight) * np.sqrt(theta[k - 1]) * np.sqrt(theta[k])
     return max(STILL, min(BELOW_CHANCE * float(chance / (theta[k - 1] - theta[k])), 1.0))
 
@@ -223,6 +228,7 @@ class Judge:
     law: Precision | None
     centered: bool
     rng: np.random.Generator
+    skew: float = 0.0
 
     def freeze(
         self, mean: Floats, V: Floats, s: Floats, keep: Floats, inside: Inside | None
@@ -238,7 +244,7 @@ class Judge:
         Y = rows.matmul(V)
         h = np.sum(np.square(Y[:, :k] / s), axis=1)
         R = rows.residuals(V[:, :k]) / np.sqrt(free_part(h, keep))
-        spread = Spread.of(R, self.counts, ROUGHLY)
+        spread = replace(Spread.of(R, self.counts, ROUGHLY), skew=self.skew)
         if spread.scale == 0.0:
             return None
         z = spread.z(R)

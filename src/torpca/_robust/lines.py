@@ -215,13 +215,14 @@ def taper(z: Array, full: float = FULL, none: float = NONE, xp: Any = np) -> Arr
     return s * s * (1 + 2 * t)
 
 
-def looks_clean(z: Floats, weights: Floats, sides: int = 1) -> bool:
+def looks_clean(z: Floats, weights: Floats, sides: int = 1, none: float = CLEAN_NONE) -> bool:
     """Whether no more rows are far out than Gaussian noise puts there.
 
     `z` (n,) are standard deviations from the location, the largest to so many `sides`. A fifth
     more and three standard deviations of their number are allowed for: cubed roots are Gaussian
-    only about.
+    only about. Rows beyond `none`, which have no weight at all, are no reason to doubt the others.
     """
+    weights = np.where(z < none, weights, 0.0)
     n = float(np.sum(weights))
     for cut, share in TAILS:
         expected = n * sides * share
@@ -239,6 +240,8 @@ class Spread:
     """Zero when more than half of the distances are equal, most often zero: an exact fit."""
     unit: float
     """Distances are measured in this unit."""
+    skew: float = 0.0
+    """Skewness that is left in the roots: of squares of noise that is larger in some directions."""
 
     @classmethod
     def of(
@@ -278,17 +281,30 @@ class Spread:
         y = _roots(distances, self.unit)
         if self.scale == 0.0:
             return np.where(y <= self.location * (1 + 1e-6), 0.0, np.inf)
-        return (y - self.location) / self.scale
+        return self._straightened((y - self.location) / self.scale)
 
     def square_at(self, z: float) -> float:
         """Square of the distance that is `z` standard deviations from the location."""
+        if self.skew > 0:
+            bend = self.skew / 3
+            z = float(np.expm1(bend * (z - self.skew / 6))) / bend
         return max(self.location + z * self.scale, 0.0) ** 3 * self.unit**2
+
+    def _straightened(self, z: Array, xp: Any = np) -> Array:
+        """Standard deviations of Gaussian numbers from those of skew ones.
+
+        z - skew (z^2 - 1) / 6 (Cornish and Fisher 1938), made to grow for all z.
+        """
+        if not self.skew > 0:
+            return z
+        bend = self.skew / 3
+        return xp.log1p(bend * xp.clip(z, -0.9 / bend, None)) * (1 / bend) + self.skew / 6
 
     def z_of_squares(self, squares: Array, xp: Any = np) -> Array:
         """`z` of distances given by their squares, of a fit that is not exact, in any library."""
         y = squares / self.unit**2
         y = np.cbrt(y) if xp is np else y ** (1 / 3)
-        return (y - self.location) / self.scale
+        return self._straightened((y - self.location) / self.scale, xp)
 
 
 def _roots(distances: Floats, unit: float) -> Floats:

@@ -87,5 +87,5 @@ def watch(P: Floats, weights: Floats, settled: float = SETTLED) -> Watch:
     # Many rows on one point in the midst of the others are no reason to drop the others.
     scale[spread] = np.maximum(scale[spread], lines.side[spread])
     z = np.max(np.abs(S - center) / scale, axis=1)
-    clean = looks_clean(z, u, sides=2 * q)
+    clean = looks_clean(z, u, sides=2 * q, none=CLEAN_NONE)
     return Watch(center, scale, (CLEAN_FULL, CLEAN_NONE) if clean else (FULL, NONE))

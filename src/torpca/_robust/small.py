@@ -91,7 +91,11 @@ def settle_on_all(
             fit = finder.find(keep * sample_weight, rank)
             R, studentised, h = residuals(fit, keep)
             # A given share is taken by the residuals themselves, as in the paper.
-            near = now = threshold(studentised if isinstance(trim, str) else R)
+
+            def skewness(near: Floats) -> float:
+                return finder.skewness(fit, near * sample_weight, WATCHED)
+
+            near = now = threshold(studentised if isinstance(trim, str) else R, skewness)
             if isinstance(trim, str):
                 if threshold.undecided():
                     W = finder.beyond(fit, near * sample_weight, WATCHED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,8 @@ from torpca._sources.base import Array, Floats
 LEAST_FREE = 1e-3
 # Iterations in which rows that conspire are looked for.
 MAX_VERDICTS = 10
+# Residuals are not taken for more skew than this: squares of a single number are.
+MOST_SKEW = 0.8
 
 
 def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats, Floats]:
@@ -68,10 +72,14 @@ class Threshold:
         self.loyal = np.ones(len(sample_weight))
         self.watch = Watch(np.zeros(0), np.zeros(0))
         self.verdicts = 0
+        self.skew: float | None = None
 
-    def __call__(self, R: Floats) -> Floats:
-        """Return the weight of each row, between 0 and 1."""
-        w = self._near(R) if isinstance(self.trim, str) else self._nearest(R)
+    def __call__(self, R: Floats, skewness: Callable[[Floats], float] | None = None) -> Floats:
+        """Return the weight of each row, between 0 and 1.
+
+        `skewness` of the residuals, given weights of rows, is asked for when they are in doubt.
+        """
+        w = self._near(R, skewness) if isinstance(self.trim, str) else self._nearest(R)
         return np.where(self.there, w, 0.0)
 
     def spread(self, R: Floats) -> Spread:
@@ -97,16 +105,23 @@ class Threshold:
         self.loyal = self.watch.loyalty(P)
         self.verdicts += 1
 
-    def _near(self, R: Floats) -> Floats:
+    def _near(self, R: Floats, skewness: Callable[[Floats], float] | None) -> Floats:
         """Whole weight for rows near the subspace, none for those far off."""
         rows = self.probe
         # The subspace moves less and less; from the third time on the spread is nearly known.
         near = self.last if self.looks >= 2 else None
         self.last = Spread.of(R[rows], self.sample_weight[rows], self.settled, near)
         self.looks += 1
+        self.last = replace(self.last, skew=self.skew or 0.0)
         z = self.last.z(R)
+        clean = looks_clean(z[rows], self.sample_weight[rows])
+        if not clean and self.skew is None and skewness is not None and self.last.scale > 0:
+            self.skew = min(max(skewness(np.where(self.there, taper(z), 0.0)), 0.0), MOST_SKEW)
+            self.last = replace(self.last, skew=self.skew)
+            z = self.last.z(R)
+            clean = looks_clean(z[rows], self.sample_weight[rows])
         # Once in doubt, always in doubt: else the iterations might go to and fro.
-        self.clean = self.clean and looks_clean(z[self.probe], self.sample_weight[self.probe])
+        self.clean = self.clean and clean
         return taper(z, *self.limits())
 
     def _nearest(self, R: Floats) -> Floats:
