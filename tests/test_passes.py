@@ -182,10 +182,15 @@ def test_distances_are_those_of_the_formulas(exact, centered):
 # ---- what is known before a pass ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fraction", [0.0, 0.3])
-def test_limits_are_wide_if_and_only_if_no_row_is_far_out(fraction):
-    at = frozen(planted(MANY, fraction).X[:4000], 3, centered=True)
-    assert at.limits == ((CLEAN_FULL, CLEAN_NONE) if fraction == 0 else (FULL, NONE))
+@pytest.mark.parametrize(("longer", "wide"), [(1.0, True), (1.5, False), (10.0, True)])
+def test_limits_are_wide_unless_some_rows_are_neither_near_nor_far(longer, wide):
+    X, basis, _, _ = planted(MANY, 0.0)
+    X = X[:4000].copy()
+    C = X - X.mean(axis=0)
+    off = C - (C @ basis) @ basis.T
+    X[::30] += (longer - 1) * off[::30]
+    at = frozen(X, 3, centered=True)
+    assert at.limits == ((CLEAN_FULL, CLEAN_NONE) if wide else (FULL, NONE))
 
 
 def test_what_is_frozen_is_the_spread_of_the_rows_of_the_part():

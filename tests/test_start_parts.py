@@ -7,10 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torpca._core.subspace import near_top_of_gram, subspace_change, top_of_gram
+from torpca._core.subspace import (
+    SubspaceFinder,
+    near_top_of_gram,
+    subspace_change,
+    top_of_gram,
+)
 from torpca._robust.draw import some_rows
 from torpca._robust.flat import flat, principal_variances
-from torpca._robust.lines import reweighted, rows_for_all
+from torpca._robust.lines import Spread, reweighted, rows_for_all
 from torpca._robust.sample import draw_sample
 from torpca._sources import as_source
 
@@ -102,6 +107,44 @@ def test_directions_without_noise_are_exact():
     G = gram_of(spectrum)
     V, _ = near_top_of_gram(G, 4)
     assert subspace_change(top_of_gram(G, 4)[0], V) < 1e-12
+
+
+# ---- skewness ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", ["flat", "slow", "one large"])
+def test_skewness_of_residuals_is_that_of_their_spectrum(sizes):
+    rng = np.random.default_rng(0)
+    j = np.arange(1, 101)
+    spread = {
+        "flat": np.ones(100),
+        "slow": 1 / np.sqrt(j + 10),
+        "one large": np.where(j == 1, 2.5, 1),
+    }
+    N = rng.standard_normal((20_000, 100)) * spread[sizes]
+    X = np.hstack([10 * rng.standard_normal((20_000, 1)), N])
+    source = as_source(X)
+    finder = SubspaceFinder(source, source.magnitudes(), True)
+    keep = np.ones(20_000)
+    fit = finder.find(keep, 1)
+    roots = np.cbrt(np.sum(N * N, axis=1))
+    expected = float(np.mean(((roots - roots.mean()) / roots.std()) ** 3))
+    assert finder.skewness(fit, keep, 0) == pytest.approx(expected, abs=0.08)
+    # Of few rows as well: their spectrum is wider than that of the law.
+    few = np.where(np.arange(20_000) < 500, 1.0, 0.0)
+    assert finder.skewness(fit, few, 0) == pytest.approx(expected, abs=0.15)
+    if sizes == "one large":  # a direction that stands out can be left out
+        assert abs(finder.skewness(fit, keep, 1)) < 0.05
+
+
+def test_distances_of_skew_rows_are_straightened():
+    spread = Spread(1.0, 0.1, 2.0, skew=0.4)
+    for z in (-1.0, 0.0, 2.5, 5.5, 40.0):
+        square = spread.square_at(z)
+        assert spread.z(np.sqrt(np.array([square])))[0] == pytest.approx(z, abs=1e-9)
+        assert spread.z_of_squares(np.array([square]))[0] == pytest.approx(z, abs=1e-9)
+    z = spread.z(np.linspace(0.0, 100.0, 1000))
+    assert np.all(np.diff(z) >= 0)
 
 
 # ---- subspaces of parts of the sample ----------------------------------------------------------

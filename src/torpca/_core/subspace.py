@@ -157,10 +157,12 @@ class SubspaceFinder:
         """
         if self.solve is krylov_subspace:
             return 0.0
-        G = self._beyond(fit, keep)[0]
-        n = float(np.sum(keep))
-        top = leading_of_gram(G, skip)[1] ** 2 / n
-        G = G / n
+        G, size, _, _ = self._beyond(fit, keep)
+        n, rest = float(np.sum(keep)), float(np.trace(G))
+        if not rest > BLURRED * size:
+            return 0.0
+        G = G / rest  # in a unit in which nothing overflows
+        top = leading_of_gram(G, skip)[1] ** 2 if skip else np.zeros(0)
         square = G @ G
         powers = [np.trace(G), np.trace(square), np.sum(square * G)]
         one, two, three = (float(p) - float(np.sum(top**e)) for e, p in enumerate(powers, 1))
