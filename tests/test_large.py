@@ -15,12 +15,15 @@ from benchmarks import recovery
 from tests._shared import LONG, MANY, NOISE, planted, types_as_labels
 from torpca import OutlierRobustPCA, as_source
 from torpca._robust import fit as robust
+from torpca._robust.exact import settle_exactly
 from torpca._robust.large import (
     FEWEST_LONG,
     MAX_FEATURES,
     MOST,
     rows_to_begin_with,
 )
+from torpca._robust.options import Options
+from torpca._robust.small import settle_on_all
 from torpca._sources.base import to_numpy
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
@@ -429,6 +432,41 @@ def test_rows_without_noise_are_recovered_to_the_last_digits(took, size, family)
     assert took == [None]
     assert subspace_error(model.components_.T, made.basis) < 1e-10
     np.testing.assert_array_equal(model.support_, ~made.outliers)
+
+
+@pytest.mark.parametrize("size", [MANY, LONG], ids=["many", "long"])
+def test_rows_without_noise_are_passed_over_and_come_to_the_same(monkeypatch, size):
+    X = make_outlier_subspace(*size, 0.3, outliers="b", mean=1.0, random_state=1).X
+    calls = []
+
+    def spied(*args):
+        calls.append(settle_exactly(*args))
+        return calls[-1]
+
+    monkeypatch.setattr(robust, "settle_exactly", spied)
+    model = OutlierRobustPCA(3, random_state=0).fit(X)
+    assert len(calls) == 1
+    assert calls[0] is not None
+    whole = fit_all_at_once(monkeypatch, OutlierRobustPCA(3, random_state=0), X)
+    assert len(calls) == 1
+    assert apart(model, whole) < 1e-13
+    np.testing.assert_array_equal(model.weights_, whole.weights_)
+    np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+    np.testing.assert_allclose(model.mean_, whole.mean_, atol=0.01)
+    np.testing.assert_allclose(model.explained_variance_, whole.explained_variance_, rtol=0.02)
+
+
+def test_rows_of_which_most_are_in_no_subspace_are_not_taken_for_exact(monkeypatch):
+    # Two in three of the first rows are in a plane, of all rows two in five.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30_000, 40))
+    X[:12_000, 3:] = 0.0
+    part = np.concatenate([np.arange(2000), np.arange(20_000, 21_000)])
+    source, ones = as_source(X), np.ones(30_000)
+    nearly = Options(3, "auto", True, None, 0.03, 50)
+    settled = settle_on_all(as_source(X[part]), nearly, ones[part], rng, polish=False)
+    assert settled.threshold.last.scale == 0.0
+    assert settle_exactly(source, ones, part, settled, rng) is None
 
 
 def test_as_many_components_as_features_leave_nothing_to_judge_by(took):

@@ -9,6 +9,7 @@ import numpy as np
 
 from torpca._core.problem import check_finite
 from torpca._robust.describe import RobustFit, describe
+from torpca._robust.exact import settle_exactly
 from torpca._robust.large import NEAR, fit_large, rows_to_begin_with
 from torpca._robust.options import Options
 from torpca._robust.small import Settled, settle_on_all
@@ -57,4 +58,7 @@ def robust_fit(
             found = fit_large(source, sample_weight, rows, part, settled, options, rng)
             if found is not None:
                 return found
+            exact = settle_exactly(source, sample_weight, rows, settled, rng)
+            if exact is not None:
+                return describe(exact, rng)
     return describe(settle(source, sample_weight, options), rng)

@@ -1,0 +1,64 @@
+"""Many rows without noise: most lie in a subspace up to rounding, and a part tells in which."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._core.frame import choose_frame
+from torpca._core.loop import Iteration
+from torpca._core.problem import check_finite
+from torpca._core.subspace import Fit
+from torpca._robust.small import Settled
+from torpca._robust.threshold import Threshold, residuals
+from torpca._sources import RowSource
+from torpca._sources.base import Floats
+
+
+def settle_exactly(
+    source: RowSource,
+    sample_weight: Floats,
+    rows: npt.NDArray[np.intp],
+    settled: Settled,
+    rng: np.random.Generator,
+) -> Settled | None:
+    """What was `settled` on the part in `rows`, on all rows: they are in its subspace or not.
+
+    None if the rows of the part have noise, if most rows are not in their subspace, or if some are
+    so long that their squares overflow.
+    """
+    last, k = settled.threshold.last, settled.fit.V.shape[1]
+    if not (last.location == last.scale == 0.0) or k == 0 or settled.fit.frame.factors is not None:
+        return None
+    some = settled.keep * sample_weight[rows]
+    fit = settled.finder.find(some, k, polish=True)
+    magnitudes = check_finite(source)
+    frame = choose_frame(source, magnitudes, sample_weight > 0)
+    total = float(np.sum(sample_weight))
+    if frame.factors is not None or fit.frame.factors is not None or fit.V.shape[1] < k:
+        return None
+    share = float(np.sum(some)) / total
+    eps = float(np.finfo(source.dtype).eps)
+    fit = Fit(fit.mean, fit.V, fit.s / np.sqrt(share), frame, eps, fit.blur)
+    R, _, _ = residuals(fit, np.ones(len(sample_weight)))
+    keep = np.where((R == 0.0) & (sample_weight > 0), 1.0, 0.0)
+    if float(keep @ sample_weight) <= 0.5 * total:
+        return None
+    n_kept = int(np.count_nonzero(keep))
+    dropped = {"residual": int(np.count_nonzero(sample_weight)) - n_kept, "conspiracy": 0}
+    start_keep = np.zeros(len(sample_weight), dtype=bool)
+    start_keep[rows[settled.start.keep]] = True
+    return replace(
+        settled,
+        fit=fit,
+        keep=keep,
+        part=keep,
+        residuals=R,
+        studentised=R,
+        threshold=Threshold(sample_weight, "auto", rng),
+        start=replace(settled.start, keep=start_keep),
+        history=(*settled.history, Iteration(len(settled.history), k, dropped, n_kept, 0.0, 0.0)),
+        converged=True,
+    )
