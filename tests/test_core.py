@@ -250,10 +250,12 @@ def test_the_gram_matrix_is_updated_by_the_rows_that_moved(monkeypatch):
     other[:7] = False
     finder.find(other, 2)
     back = keep.copy()
-    back[5:11] = False
+    back[3:9] = False
     finder.find(back, 2)
     finder.find(back, 3)
-    assert counted == [200, 7, 4, 5]
+    assert counted == [200, 7, 2, 3]
+    finder.find(keep, 2)  # the first set is remembered
+    assert counted[4:] == []
     finder.find(~back, 2)  # more rows moved than stay: summed afresh
     assert counted[4:] == [6]
 

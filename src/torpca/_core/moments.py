@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from torpca._core.frame import Frame
@@ -33,67 +35,99 @@ def weighted_total(rows: RowSource, keep: Keep) -> Floats:
     return rows.rmatmul(keep > 0, keep[:, None].astype(np.float64, copy=False))[:, 0]
 
 
+@dataclass(frozen=True)
+class Sums:
+    """Sums over a set of rows about an origin; none of the arrays is ever written to."""
+
+    keep: Keep
+    count: float
+    total: Floats
+    gram: Floats
+    worn: float
+    """Sum of squares that went through the Gram matrix, of rows that left too."""
+
+
 class KeptMoments:
     """Mean and centred Gram matrix of a changing set of rows, in a frame's unit.
 
     From one iteration to the next few rows change sides, or weight, so the Gram matrix is updated
-    by these rows alone: the n d^2 of ordinary PCA is paid once.
+    by these rows alone: the n d^2 of ordinary PCA is paid once. The first set, which every loop
+    begins with again, is remembered.
     """
 
     def __init__(self, frame: Frame, center: bool) -> None:
         self.frame = frame
         self.center = center
-        self.keep: Keep | None = None
+        self.first: Sums | None = None
+        self.now: Sums | None = None
 
     def of(self, keep: Keep) -> tuple[Floats | None, Floats]:
         """Mean of the kept rows (None if uncentred) and their Gram matrix about it."""
-        if self.keep is None or not self._update(keep):
-            self._sum_afresh(keep)
-        return self._about_mean()
+        self.now = self._updated(keep) or self._sum_afresh(keep)
+        return self._about_mean(self.now)
 
-    def _sum_afresh(self, keep: Keep) -> None:
-        self.keep = keep
-        self.count = float(np.sum(keep))
+    @property
+    def wear(self) -> float:
+        """How many times more than is left went through the Gram matrix; at least 1."""
+        assert self.now is not None
+        return max(1.0, self.now.worn / max(_centred_trace(self.now), np.finfo(float).tiny))
+
+    def _sum_afresh(self, keep: Keep) -> Sums:
         # Sums are taken about a point near the data, so that moving them to the mean of another
         # set of kept rows cancels nothing.
-        source = self.frame.source
-        self.origin = weighted_total(source, keep) / self.count if self.center else None
+        source, count = self.frame.source, float(np.sum(keep))
+        self.origin = weighted_total(source, keep) / count if self.center else None
         rows = self.frame.about(self.origin)
         view, mask = weighted(rows, keep)
-        self.gram = view.gram(mask)
-        self.sum = weighted_total(rows, keep) if self.center else np.zeros(rows.shape[1])
-        self.worn = float(np.trace(self.gram))
+        gram = view.gram(mask)
+        total = weighted_total(rows, keep) if self.center else np.zeros(rows.shape[1])
+        self.first = Sums(keep, count, total, gram, float(np.trace(gram)))
+        return self.first
 
-    def _update(self, keep: Keep) -> bool:
-        """Account for rows that left or came; False if summing afresh is better."""
-        assert self.keep is not None
-        change = keep.astype(np.float64) - self.keep
+    def _updated(self, keep: Keep) -> Sums | None:
+        """Sums with rows accounted for that left or came; None if summing afresh is better."""
+        if self.now is None or self.first is None:
+            return None
+        change, at = min(
+            ((keep != sums.keep, sums) for sums in (self.now, self.first)),
+            key=lambda pair: int(np.count_nonzero(pair[0])),
+        )
         moved = int(np.count_nonzero(change))
         if moved == 0:
-            return True
+            return at
         if 2 * moved > np.count_nonzero(keep):
-            return False
+            return None
         rows = self.frame.about(self.origin)
-        for sign in (-1, 1):
-            part = np.maximum(sign * change, 0.0)
+        gram, total, worn = at.gram, at.total, at.worn
+        for sign, part in ((-1, _excess(at.keep, keep)), (1, _excess(keep, at.keep))):
             if not part.any():
                 continue
             view, mask = weighted(rows, part)
-            gram = view.gram(mask)
-            self.gram = self.gram + sign * gram
+            moved_gram = view.gram(mask)
+            gram = gram + sign * moved_gram
             if self.center:
-                self.sum = self.sum + sign * weighted_total(rows, part)
-            self.worn += float(np.trace(gram))
-        self.keep, self.count = keep, float(np.sum(keep))
-        centred_trace = float(np.trace(self.gram)) - float(self.sum @ self.sum) / self.count
-        return self.worn <= WORN_OUT * centred_trace
+                total = total + sign * weighted_total(rows, part)
+            worn += float(np.trace(moved_gram))
+        now = Sums(keep, float(np.sum(keep)), total, gram, worn)
+        return now if worn <= WORN_OUT * _centred_trace(now) else None
 
-    def _about_mean(self) -> tuple[Floats | None, Floats]:
+    def _about_mean(self, sums: Sums) -> tuple[Floats | None, Floats]:
         if self.origin is None:
-            return None, self.gram
-        shift = self.sum / self.count
+            return None, sums.gram
+        shift = sums.total / sums.count
         mean = self.origin + self.frame.unit * shift
-        return mean, self.gram - self.count * np.outer(shift, shift)
+        return mean, sums.gram - sums.count * np.outer(shift, shift)
+
+
+def _excess(more: Keep, less: Keep) -> Keep:
+    """What of each row's weight in `more` is not in `less`."""
+    if more.dtype == bool and less.dtype == bool:
+        return more & ~less
+    return np.maximum(more.astype(np.float64) - less, 0.0)
+
+
+def _centred_trace(sums: Sums) -> float:
+    return float(np.trace(sums.gram)) - float(sums.total @ sums.total) / sums.count
 
 
 class KeptRowGram:

@@ -276,18 +276,21 @@ def _double(array: Array) -> Array:
 
 
 def kept_slices(n: int, step: int, keep: Mask | None) -> Iterator[tuple[slice, Rows, Any]]:
-    """Walk 0..n in steps: (slice to read, row numbers it stands for, index into the read rows).
+    """Walk 0..n, `step` kept rows at a time: (slice to read, row numbers, index into the slice).
 
-    Steps in which no row is kept are passed over; the index is None where all rows are.
+    Few kept rows make few blocks, however far apart they are. The index is None where all rows of
+    the slice are kept.
     """
-    for start in range(0, n, step):
-        window = slice(start, min(start + step, n))
-        if keep is None:
+    if keep is None or keep.all():
+        for start in range(0, n, step):
+            window = slice(start, min(start + step, n))
             yield window, window, None
-            continue
-        inside = keep[window]
-        if inside.all():
+        return
+    kept = np.flatnonzero(keep)
+    for start in range(0, len(kept), step):
+        rows = kept[start : start + step]
+        window = slice(int(rows[0]), int(rows[-1]) + 1)
+        if window.stop - window.start == len(rows):
             yield window, window, None
-        elif inside.any():
-            index = np.flatnonzero(inside)
-            yield window, index + start, index
+        else:
+            yield window, rows, rows - window.start

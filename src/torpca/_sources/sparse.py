@@ -70,8 +70,7 @@ class SparseSource(RowSource):
     def blocks(self, keep: Mask | None = None) -> Iterator[tuple[Any, Rows, Array]]:
         """Yield dense float64 blocks."""
         for window, rows, index in kept_slices(self.shape[0], self.block_rows, keep):
-            block = self.X[window]
-            yield np, rows, self._dense(block if index is None else block[index])
+            yield np, rows, self._dense(self.X[window if index is None else rows])
 
     def take(self, rows: npt.NDArray[np.intp]) -> Floats:
         """Return the rows numbered `rows`, dense."""
