@@ -122,7 +122,7 @@ class KeptMoments:
 def _excess(more: Keep, less: Keep) -> Keep:
     """What of each row's weight in `more` is not in `less`."""
     if more.dtype == bool and less.dtype == bool:
-        return more & ~less
+        return np.greater(more, less)
     return np.maximum(more.astype(np.float64) - less, 0.0)
 
 

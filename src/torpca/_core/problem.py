@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from torpca._core.scores import Scorer
 from torpca._core.subspace import SubspaceFinder
 from torpca._core.threshold import fraction_count
 from torpca._sources import RowSource, as_source
@@ -26,12 +27,13 @@ REMEDY = {
 
 @dataclass(frozen=True)
 class Problem:
-    """Checked input of an algorithm: finite rows, a possible rank, a way to find subspaces."""
+    """Checked input: finite rows, a possible rank, ways to find subspaces and to score rows."""
 
     source: RowSource
     rank: int
     center: bool
     finder: SubspaceFinder
+    scorer: Scorer
 
     @property
     def n(self) -> int:
@@ -59,9 +61,8 @@ def open_problem(X: Any, rank: Any, center: Any, callback: Any) -> Problem:
             f"callback={callback!r} must be callable with one Iteration, or None. Give a function."
         )
     magnitudes = check_finite(source)
-    return Problem(
-        source, int(rank), bool(center), SubspaceFinder(source, magnitudes, bool(center))
-    )
+    finder = SubspaceFinder(source, magnitudes, bool(center))
+    return Problem(source, int(rank), bool(center), finder, Scorer(finder, int(rank)))
 
 
 def check_finite(source: RowSource) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -12,7 +13,8 @@ from torpca._core.frame import Frame, choose_frame
 from torpca._core.krylov import krylov_subspace
 from torpca._core.moments import Keep, KeptMoments, KeptRowGram, weighted, weighted_total
 from torpca._sources import Deflated, RowSource
-from torpca._sources.base import Floats, Mask
+from torpca._sources.base import Array, Floats, Mask, Rows
+from torpca._sources.tall import tall_matmul
 
 # Squaring the rows squares their condition number: below this share of the largest singular value
 # a Gram matrix says nothing reliable, and the next directions are looked for in the residuals.
@@ -26,6 +28,8 @@ MEAN_ULPS = 2.0
 EPS64 = float(np.finfo(np.float64).eps)
 # Below this share of the trace a Gram matrix, less most of it, knows nothing of a direction.
 BLURRED = 1e-12
+# Above this share of the trace the sum of squares beyond a subspace has ten digits.
+LEFT_OVER = 1e-5
 # Sides of a Gram matrix up to which all of its directions are found in no time, and how often
 # larger ones are multiplied for a few of them.
 EASY, POWERS = 100, 6
@@ -52,9 +56,17 @@ class Fit:
         """Return the view of the data that V and s refer to."""
         return self.frame.about(self.mean)
 
-    def scores(self) -> tuple[Floats, Floats]:
-        """Incoherence E and residual R of every row, R in the user's unit."""
-        return self.frame.restore(*self.rows().scores(self.V, self.s / self.frame.unit))
+    def scores(self, keep: Mask | None = None) -> tuple[Floats, Floats]:
+        """Incoherence E and residual R of every row, or of those kept; R in the user's unit."""
+        return self.frame.restore(*self.rows().scores(self.V, self.s / self.frame.unit, keep))
+
+    def coordinates(self, keep: Mask) -> Floats:
+        """V'(x - mean) of the kept rows, (n_kept, k), in the unit of the frame."""
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            return (tall_matmul(xp, block, self.V),), ()
+
+        return self.rows().sweep(kernel, keep)[0][0][keep]
 
     def rounding(self, E: Floats, R: Floats) -> Floats:
         """Size of residual that rounding can produce, row by row.
@@ -166,6 +178,28 @@ class SubspaceFinder:
             W = _from_left(rows, mask, W, s)
         beside: Floats = np.linalg.qr(W - fit.V @ (fit.V.T @ W))[0]
         return beside
+
+    @property
+    def has_gram(self) -> bool:
+        """Whether the (d, d) Gram matrix of the kept rows is at hand."""
+        return self.solve is _solve_gram
+
+    def top(self, keep: Keep, m: int) -> Floats:
+        """Top `m` directions (d, m) of the kept rows as their Gram matrix has them."""
+        return top_of_gram(self.moments(keep)[1], m)[0]
+
+    def left_over(self, fit: Fit, keep: Keep) -> float | None:
+        """||X_keep (I - VV')||_F from the Gram matrix; None where it is too little for that."""
+        mean, G = self.moments(keep)
+        size = float(np.trace(G))
+        rest = size - float(np.sum(fit.V * (G @ fit.V)))
+        if not rest > LEFT_OVER * size:
+            return None
+        if mean is not None and fit.mean is not None:
+            move = mean - fit.mean
+            move = move - fit.V @ (fit.V.T @ move)
+            rest += float(np.sum(keep)) * float(move @ move)
+        return float(np.sqrt(rest))
 
     def _beyond(self, fit: Fit, keep: Keep) -> tuple[Floats, float, RowSource, Mask]:
         """Gram matrix of what is left of the rows of `keep` beyond `fit`, and the trace with it.

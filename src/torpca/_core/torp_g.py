@@ -97,12 +97,14 @@ def torp_g(
     def step(keep: Mask) -> Step:
         fit = problem.finder.find(keep, min(r + 1, n, d))  # SVD_{r+1}(M - C^(t))
         unit = fit.frame.unit
-        fits = fit.rows().matmul(fit.V)[keep]  # L^(t), in the coordinates of V
-        moved = fits - project_coordinates(fits, fit.s / unit, radius)
-        distance = np.zeros(n)
-        distance[keep] = np.linalg.norm(moved, axis=1)
+        # L^(t), in the coordinates of V. Fits of less incoherence are in the ellipsoid and stay.
+        outside = problem.scorer.of(fit, keep).incoherent(radius, among=keep)
+        fits = fit.coordinates(outside)
+        moved = np.linalg.norm(fits - project_coordinates(fits, fit.s / unit, radius), axis=1)
         # A fit that rounding alone moved has not moved: at sigma = 0 both thresholds are zero.
-        distance[keep] *= distance[keep] > RESIDUAL_ULPS * fit.eps * np.linalg.norm(fits, axis=1)
+        moved *= moved > RESIDUAL_ULPS * fit.eps * np.linalg.norm(fits, axis=1)
+        distance = np.zeros(n)
+        distance[outside] = moved
         distance *= unit
         has_moved = distance > 0
         by_length = has_moved & (distance >= long)

@@ -93,6 +93,11 @@ class RowSource(ABC):
     shape: tuple[int, int]
     dtype: np.dtype[Any]
 
+    @property
+    def row_bytes(self) -> float:
+        """Memory that a row takes where it lives, on average."""
+        return float(self.shape[1] * self.dtype.itemsize)
+
     # ---- what a kind must say -----------------------------------------------------------
 
     @abstractmethod
@@ -203,8 +208,11 @@ class RowSource(ABC):
 
         return self.sweep(kernel, keep)[1][0]
 
-    def scores(self, V: Floats, s: Floats) -> tuple[Floats, Floats]:
-        """Incoherence ||diag(1/s) V'x|| and residual ||x - VV'x|| of every row, in one pass."""
+    def scores(self, V: Floats, s: Floats, keep: Mask | None = None) -> tuple[Floats, Floats]:
+        """Incoherence ||diag(1/s) V'x|| and residual ||x - VV'x|| of every row, in one pass.
+
+        With `keep`, of the kept rows; the others read zero.
+        """
 
         def kernel(xp: Any, rows: Rows, block: Array) -> Any:
             basis = place(xp, V, block)
@@ -214,7 +222,7 @@ class RowSource(ABC):
             R = row_norms(xp, block - Y @ basis.T)
             return (row_norms(xp, Y / place(xp, s, block)), R), ()
 
-        E, R = self.sweep(kernel)[0]
+        E, R = self.sweep(kernel, keep)[0]
         return E, R
 
     def residuals(self, V: Floats) -> Floats:

@@ -20,6 +20,11 @@ class View(RowSource):
         self.shape = source.shape
         self.dtype = source.dtype
 
+    @property
+    def row_bytes(self) -> float:
+        """Memory that a row of the source takes."""
+        return self.source.row_bytes
+
     @abstractmethod
     def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
         """Return the block as this view shows it; `rows` says which rows it holds."""
