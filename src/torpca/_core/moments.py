@@ -16,6 +16,8 @@ Keep = Mask | Floats
 # A Gram matrix is good to EPS times the sum of squares that went through it. When rows have left
 # whose squares sum to more than this many times what is left, it is summed afresh.
 WORN_OUT = 16.0
+# Rows this many times longer than most, by their largest entries.
+LONG = 4.0
 
 
 def weighted(rows: RowSource, keep: Keep) -> tuple[RowSource, Mask]:
@@ -40,83 +42,125 @@ class Sums:
     """Sums over a set of rows about an origin; none of the arrays is ever written to."""
 
     keep: Keep
-    count: float
     total: Floats
     gram: Floats
     worn: float
     """Sum of squares that went through the Gram matrix, of rows that left too."""
 
 
-class KeptMoments:
-    """Mean and centred Gram matrix of a changing set of rows, in a frame's unit.
+class Part:
+    """Sums over the kept rows of a part of all rows, brought up to date by those that moved.
 
-    From one iteration to the next few rows change sides, or weight, so the Gram matrix is updated
-    by these rows alone: the n d^2 of ordinary PCA is paid once. The first set, which every loop
-    begins with again, is remembered.
+    The first set, which every loop begins with again, is remembered.
     """
 
-    def __init__(self, frame: Frame, center: bool) -> None:
-        self.frame = frame
+    def __init__(self, rows: RowSource, keep: Keep, center: bool) -> None:
+        self.rows = rows
         self.center = center
-        self.first: Sums | None = None
-        self.now: Sums | None = None
+        self.first = self.now = self._sums(keep)
 
-    def of(self, keep: Keep) -> tuple[Floats | None, Floats]:
-        """Mean of the kept rows (None if uncentred) and their Gram matrix about it."""
-        self.now = self._updated(keep) or self._sum_afresh(keep)
-        return self._about_mean(self.now)
-
-    @property
-    def wear(self) -> float:
-        """How many times more than is left went through the Gram matrix; at least 1."""
-        assert self.now is not None
-        return max(1.0, self.now.worn / max(_centred_trace(self.now), np.finfo(float).tiny))
-
-    def _sum_afresh(self, keep: Keep) -> Sums:
-        # Sums are taken about a point near the data, so that moving them to the mean of another
-        # set of kept rows cancels nothing.
-        source, count = self.frame.source, float(np.sum(keep))
-        self.origin = weighted_total(source, keep) / count if self.center else None
-        rows = self.frame.about(self.origin)
-        view, mask = weighted(rows, keep)
+    def _sums(self, keep: Keep) -> Sums:
+        view, mask = weighted(self.rows, keep)
         gram = view.gram(mask)
-        total = weighted_total(rows, keep) if self.center else np.zeros(rows.shape[1])
-        self.first = Sums(keep, count, total, gram, float(np.trace(gram)))
-        return self.first
+        # Without a mean to take off nobody asks for the total.
+        total = weighted_total(self.rows, keep) if self.center else np.zeros(len(gram))
+        return Sums(keep, total, gram, float(np.trace(gram)))
 
-    def _updated(self, keep: Keep) -> Sums | None:
-        """Sums with rows accounted for that left or came; None if summing afresh is better."""
-        if self.now is None or self.first is None:
-            return None
+    def sum_afresh(self, keep: Keep) -> None:
+        """Sum over the rows `keep` alone."""
+        self.now = self._sums(keep)
+
+    def update(self, keep: Keep) -> None:
+        """Account for rows that left or came, or sum afresh if these are more than stay."""
         change, at = min(
-            ((keep != sums.keep, sums) for sums in (self.now, self.first)),
-            key=lambda pair: int(np.count_nonzero(pair[0])),
+            ((int(np.count_nonzero(keep != sums.keep)), sums) for sums in (self.now, self.first)),
+            key=lambda pair: pair[0],
         )
-        moved = int(np.count_nonzero(change))
-        if moved == 0:
-            return at
-        if 2 * moved > np.count_nonzero(keep):
-            return None
-        rows = self.frame.about(self.origin)
+        if 2 * change > np.count_nonzero(keep):
+            self.sum_afresh(keep)
+            return
         gram, total, worn = at.gram, at.total, at.worn
         for sign, part in ((-1, _excess(at.keep, keep)), (1, _excess(keep, at.keep))):
             if not part.any():
                 continue
-            view, mask = weighted(rows, part)
-            moved_gram = view.gram(mask)
-            gram = gram + sign * moved_gram
-            if self.center:
-                total = total + sign * weighted_total(rows, part)
-            worn += float(np.trace(moved_gram))
-        now = Sums(keep, float(np.sum(keep)), total, gram, worn)
-        return now if worn <= WORN_OUT * _centred_trace(now) else None
+            moved = self._sums(part)
+            gram, total = gram + sign * moved.gram, total + sign * moved.total
+            worn += moved.worn
+        self.now = Sums(keep, total, gram, worn)
 
-    def _about_mean(self, sums: Sums) -> tuple[Floats | None, Floats]:
+
+class KeptMoments:
+    """Mean and centred Gram matrix of a changing set of rows, in a frame's unit.
+
+    From one iteration to the next few rows change sides, or weight, so the Gram matrix is updated
+    by these rows alone: the n d^2 of ordinary PCA is paid once. Rows much longer than most are
+    summed apart: when they leave, their rounding leaves with them.
+    """
+
+    def __init__(self, frame: Frame, center: bool, magnitudes: Floats) -> None:
+        self.frame = frame
+        self.center = center
+        long = magnitudes > LONG * np.median(magnitudes)
+        self.masks = [~long, long] if long.any() else [None]
+        self.parts: list[Part] = []
+
+    def of(self, keep: Keep) -> tuple[Floats | None, Floats]:
+        """Mean of the kept rows (None if uncentred) and their Gram matrix about it."""
+        if not self.parts or not self._update(keep):
+            self._sum_afresh(keep)
+        return self._about_mean()
+
+    def _sum_afresh(self, keep: Keep) -> None:
+        # Sums are taken about a point near the data, so that moving them to the mean of another
+        # set of kept rows cancels nothing.
+        self.keep, self.count = keep, float(np.sum(keep))
+        source = self.frame.source
+        self.origin = weighted_total(source, keep) / self.count if self.center else None
+        rows = self.frame.about(self.origin)
+        self.parts = [Part(rows, _within(keep, mask), self.center) for mask in self.masks]
+
+    def _update(self, keep: Keep) -> bool:
+        """Account for rows that left or came; False if the origin is no longer near the data."""
+        if 2 * np.count_nonzero(keep != self.keep) > np.count_nonzero(keep):
+            return False
+        self.keep, self.count = keep, float(np.sum(keep))
+        for part, mask in zip(self.parts, self.masks, strict=True):
+            part.update(_within(keep, mask))
+        left = self._centred_trace()
+        for part in self.parts:
+            if part.now.worn > max(WORN_OUT * left, 2 * float(np.trace(part.now.gram))):
+                part.sum_afresh(part.now.keep)
+        return self.wear <= WORN_OUT
+
+    @property
+    def wear(self) -> float:
+        """Sum of squares that went through the Gram matrix, as a multiple of what is left."""
+        worn = sum(part.now.worn for part in self.parts)
+        left = self._centred_trace()
+        return worn / left if left > 0 else np.inf if worn > 0 else 1.0
+
+    def _centred_trace(self) -> float:
+        gram, total = self._sums()
+        return float(np.trace(gram)) - float(total @ total) / self.count
+
+    def _sums(self) -> tuple[Floats, Floats]:
+        gram, total = self.parts[0].now.gram, self.parts[0].now.total
+        for part in self.parts[1:]:
+            gram, total = gram + part.now.gram, total + part.now.total
+        return gram, total
+
+    def _about_mean(self) -> tuple[Floats | None, Floats]:
+        gram, total = self._sums()
         if self.origin is None:
-            return None, sums.gram
-        shift = sums.total / sums.count
+            return None, gram
+        shift = total / self.count
         mean = self.origin + self.frame.unit * shift
-        return mean, sums.gram - sums.count * np.outer(shift, shift)
+        return mean, gram - self.count * np.outer(shift, shift)
+
+
+def _within(keep: Keep, mask: Mask | None) -> Keep:
+    """`keep` of the rows of `mask`, zero for others."""
+    return keep if mask is None else keep * mask
 
 
 def _excess(more: Keep, less: Keep) -> Keep:
@@ -126,10 +170,6 @@ def _excess(more: Keep, less: Keep) -> Keep:
     return np.maximum(more.astype(np.float64) - less, 0.0)
 
 
-def _centred_trace(sums: Sums) -> float:
-    return float(np.trace(sums.gram)) - float(sums.total @ sums.total) / sums.count
-
-
 class KeptRowGram:
     """Mean and small Gram matrix of a changing set of few, long rows, in a frame's unit.
 
@@ -137,7 +177,7 @@ class KeptRowGram:
     kept set about its own mean follow from them without the data.
     """
 
-    def __init__(self, frame: Frame, center: bool) -> None:
+    def __init__(self, frame: Frame, center: bool, magnitudes: Floats) -> None:
         self.frame = frame
         self.center = center
         self.products: Floats | None = None

@@ -220,7 +220,7 @@ class SubspaceFinder:
     def _moments_in(self, frame: Frame) -> KeptMoments | KeptRowGram:
         if self._moments is None or self._moments.frame.unit != frame.unit:
             kind = KeptMoments if self.solve is _solve_gram else KeptRowGram
-            self._moments = kind(frame, self.center)
+            self._moments = kind(frame, self.center, self.magnitudes)
         self._moments.frame = frame
         return self._moments
 
