@@ -12,17 +12,17 @@ looked at, and the sets found are those that scoring every row would give.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from torpca._core.moments import Keep
 from torpca._core.subspace import EPS64, Fit, SubspaceFinder, norm
 from torpca._core.threshold import largest, least_of_largest
 from torpca._sources import RowSource
-from torpca._sources.base import SMALL_BYTES, Array, Floats, Mask, Rows, row_squares
+from torpca._sources.base import SMALL_BYTES, Array, Floats, Mask, Rows, place, row_squares
 from torpca._sources.tall import tall_matmul
 
 # The coordinates may take this share of the memory of the rows themselves.
@@ -38,8 +38,7 @@ AT_A_TIME = 2**13
 # The next threshold is looked for from this share below the last.
 NEARBY = 0.02
 
-# Least and largest incoherence, least and largest residual, (n,) each.
-Bounds = tuple[Floats, Floats, Floats, Floats]
+Numbers = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -53,28 +52,29 @@ class Shadow:
     """Coordinates W'(x - origin), (n, m)."""
     squares: Floats
     """||x - origin||^2, (n,)."""
-    beside: Floats
-    """No less than the length of what W does not show, (n,)."""
-    rounding: Floats
-    """Rounding in `squares` at most, (n,)."""
+    beside2: Floats
+    """No less than the squared length of what W does not show, (n,)."""
+    typical: float
+    """Length of that, in the median."""
+    o2: float
+    """||origin||^2, whose rounding is in all of these."""
 
 
 def cast_shadow(source: RowSource, origin: Floats, W: Floats) -> Shadow:
     """Pass over the rows once, for their coordinates along W and their lengths."""
     along = np.column_stack([W, origin]) if origin.any() else W
-    m, shift, o2 = W.shape[1], origin @ W, float(origin @ origin)
+    m, o2 = W.shape[1], float(origin @ origin)
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-        return (tall_matmul(xp, block, along), row_squares(xp, block)), ()
+        P, squares = tall_matmul(xp, block, along), row_squares(xp, block)
+        if along is not W:
+            squares = squares - 2 * P[:, m] + o2
+            P = P[:, :m] - place(xp, origin @ W, P)
+        rest = xp.clip(squares - row_squares(xp, P), 0.0, None)
+        return (P, squares, rest + ULPS * EPS64 * (squares + 2 * o2)), ()
 
-    (P, squares), _ = source.sweep(kernel, native=np.float64)
-    rounding = ULPS * EPS64 * (squares + o2)
-    if along is not W:
-        squares += o2 - 2 * P[:, m]
-        P = P[:, :m]
-        P -= shift
-    beside = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", P, P), 0.0) + rounding)
-    return Shadow(origin, W, P, squares, beside, rounding)
+    (Y, squares, beside2), _ = source.sweep(kernel, native=np.float64)
+    return Shadow(origin, W, Y, squares, beside2, float(np.sqrt(np.median(beside2))), 2 * o2)
 
 
 class Scorer:
@@ -94,18 +94,18 @@ class Scorer:
         self.looked_at = 0  # rows, since the shadow was cast
         self.hopeless: set[int] = set()  # dimensions at which bounds say nothing
         self.hints: dict[tuple[str, int, int], float] = {}
-        self._bounds: Bounds | None = None
+        self.bounds: Floats | None = None  # of the last fit: their memory is used again
 
     def of(self, fit: Fit, keep: Keep) -> Scores:
-        """Scores of all rows for the `fit` of the rows `keep`. They end those of the fit before."""
+        """Scores of all rows for the `fit` of the rows `keep`, until the next are asked for."""
         return Scores(self, fit, keep)
 
-    def shadowed(self, fit: Fit) -> bool:
+    def has_room_for(self, fit: Fit) -> bool:
         """Whether bounds from a shadow can say anything about this fit."""
         k = fit.V.shape[1]
         return 0 < k <= self.room and fit.frame.factors is None and k not in self.hopeless
 
-    def cast(self, fit: Fit, keep: Keep) -> None:
+    def cast(self, fit: Fit, keep: Keep) -> Shadow:
         """Cast a shadow that shows the fit itself, and what is near it."""
         room = self.room
         top = self.finder.top(keep, min(room, max(self.rank + 1, fit.V.shape[1])))
@@ -117,15 +117,7 @@ class Scorer:
         self.shadow = None  # there is room for one
         self.shadow = cast_shadow(self.finder.source, origin, W)
         self.looked_at = 0
-
-    def bounds(self, fit: Fit) -> Bounds:
-        """Bounds on the scores of all rows, in the arrays of the fit before."""
-        if self._bounds is None:
-            low_E, high_E, low_R, high_R = np.empty((4, self.n_rows))
-            self._bounds = low_E, high_E, low_R, high_R
-        assert self.shadow is not None
-        fill_bounds(self._bounds, self.shadow, fit)
-        return self._bounds
+        return self.shadow
 
 
 class Scores:
@@ -133,14 +125,12 @@ class Scores:
 
     def __init__(self, scorer: Scorer, fit: Fit, keep: Keep) -> None:
         self.scorer, self.fit, self.kept = scorer, fit, keep
-        self.level = 0
-        self.bounds: Bounds
-        if not scorer.shadowed(fit):
+        self.exact: dict[str, Floats] | None = None
+        if not scorer.has_room_for(fit):
             self._score_all()
-        elif scorer.shadow is None:
-            self._cast()
-        else:
-            self.bounds = scorer.bounds(fit)
+            return
+        self.fresh = scorer.shadow is None
+        self._bound(scorer.shadow or scorer.cast(fit, keep))
 
     def largest_residuals(self, count: int) -> Mask:
         """Mask of the `count` rows of largest residual."""
@@ -150,140 +140,164 @@ class Scores:
         """Mask of the `count` rows of largest incoherence."""
         return self._largest("E", count)
 
-    def incoherent(self, limit: float, *, among: Mask | None = None) -> Mask:
-        """Mask of the rows whose incoherence is `limit` or more; of others than `among`, none."""
+    def incoherent(self, limit: float) -> Mask:
+        """Mask of the rows whose incoherence is `limit` or more."""
         if limit == np.inf:
             return np.zeros(self.scorer.n_rows, dtype=bool)
-
-        def doubtful() -> Mask:
-            low, high = self.bounds[:2]
-            doubt: Mask = (low < limit) & (high >= limit)
-            return doubt if among is None else doubt & among
-
-        self._settle(doubtful)
-        found: Mask = self.bounds[0] >= limit
-        return found if among is None else found & among
+        if self.exact is not None:
+            return np.greater_equal(self.exact["E"], limit)
+        found = np.greater_equal(self.low["E"], limit**2)
+        doubt = np.flatnonzero(~found & (self.high["E"] >= limit**2))
+        values = self._look_at(doubt, "E")
+        if values is None:
+            return self.incoherent(limit)
+        found[doubt[values >= limit]] = True
+        return found
 
     def left_over(self, keep: Mask) -> float:
         """||X_keep (I - VV')||_F."""
-        if self.level < 2:
+        if self.exact is None:
             found = self.scorer.finder.left_over(self.fit, keep)
             if found is not None:
                 return found
             self._score_all()
-        return norm(self.bounds[2][keep])
+        assert self.exact is not None
+        return norm(self.exact["R"][keep])
 
     def _largest(self, score: str, count: int) -> Mask:
+        """HT(score): as `largest` does it, with no more rows looked at than needed."""
         n = self.scorer.n_rows
+        if self.exact is not None:
+            return largest(self.exact[score], count)
         if count <= 0 or count >= n:
             return np.full(n, count > 0)
         key = score, self.fit.V.shape[1], count
-        which = slice(0, 2) if score == "E" else slice(2, 4)
-        zone: list[Any] = []
-
-        def doubtful() -> Mask:
-            low, high = self.bounds[which]
-            # The threshold lies between that of the lower and that of the upper bounds.
-            least = least_of_largest(low, count, self.scorer.hints.get(key, 0.0))
-            most = least_of_largest(high, count, least)
-            self.scorer.hints[key] = (1 - NEARBY) * least
-            near = (high >= least) & (low <= most)
-            zone[:] = [near, most]
-            return near & (low < high)
-
-        if self.level == 2:
-            return largest(self.bounds[which][0], count)
-        self._settle(doubtful)
-        near, most = zone
-        values = self.bounds[which][0]
-        found: Mask = (values > most) & ~near
-        rows = np.flatnonzero(near)
-        found[rows[largest(values[rows], count - int(np.count_nonzero(found)))]] = True
+        hint = self.scorer.hints.get(key, 0.0)
+        rows = np.flatnonzero(self.high[score] >= hint)
+        low = self._low(score, rows)
+        if hint > 0 and np.count_nonzero(low >= hint) < count:  # the threshold may be below it
+            rows = np.arange(n)
+            low = self._low(score, rows)
+        high = self.high[score][rows]
+        # The threshold lies between that of the lower and that of the upper bounds.
+        least, most = least_of_largest(low, count), least_of_largest(high, count)
+        self.scorer.hints[key] = (1 - NEARBY) * least
+        sure = low > most
+        near = rows[~sure & (high >= least)]
+        values = self._look_at(near, score)
+        if values is None:
+            return self._largest(score, count)
+        found = np.zeros(n, dtype=bool)
+        found[rows[sure]] = True
+        found[near[largest(values, count - int(np.count_nonzero(sure)))]] = True
         return found
 
-    def _settle(self, doubtful: Callable[[], Mask]) -> None:
-        """Look at the rows in doubt; at all of them, if that is cheaper or nothing else helps."""
-        doubt = doubtful()
-        number = int(np.count_nonzero(doubt))
-        n = self.scorer.n_rows
-        if self.level == 0 and self.scorer.looked_at + number > WORTH_A_PASS * n:
-            self._cast()
-            doubt = doubtful()
-            number = int(np.count_nonzero(doubt))
-        if self.level == 1 and number > HOPELESS * n:
-            self.scorer.hopeless.add(self.fit.V.shape[1])
-            self._score_all()
-            doubtful()
-        elif number:
-            self.scorer.looked_at += number
-            E, R = self._exactly(doubt)
-            for bound, exact in zip(self.bounds, (E, E, R, R), strict=True):
-                bound[doubt] = exact[doubt]
+    def _low(self, score: str, rows: Numbers) -> Floats:
+        """Lower bounds on squared scores; what rounding may explain ties at zero."""
+        low = self.low[score][rows]
+        if score == "R":
+            E, R = (np.sqrt(np.maximum(self.high[which][rows], 0.0)) for which in "ER")
+            low[low <= self.fit.rounding(E, R) ** 2] = 0.0
+        return low
 
-    def _cast(self) -> None:
-        self.level = 1
-        self.scorer.cast(self.fit, self.kept)
-        self.bounds = self.scorer.bounds(self.fit)
+    def _look_at(self, rows: Numbers, score: str) -> Floats | None:
+        """Scores of the rows in doubt. None: they were too many, and all are known better now."""
+        scorer, number, n = self.scorer, len(rows), self.scorer.n_rows
+        if not self.fresh and scorer.looked_at + number > WORTH_A_PASS * n:
+            self.fresh = True
+            self._bound(scorer.cast(self.fit, self.kept))
+            return None
+        if number > HOPELESS * n:
+            scorer.hopeless.add(self.fit.V.shape[1])
+            self._score_all()
+            return None
+        scorer.looked_at += number
+        doubt = np.zeros(n, dtype=bool)
+        doubt[rows] = True
+        return self._exactly(doubt)[score]
 
     def _score_all(self) -> None:
-        self.level = 2
-        E, R = self._exactly(None)
-        self.bounds = E, E, R, R
+        self.exact = self._exactly(None)
 
-    def _exactly(self, rows: Mask | None) -> tuple[Floats, Floats]:
+    def _exactly(self, rows: Mask | None) -> dict[str, Floats]:
         E, R = self.fit.scores(rows)
+        if rows is not None:
+            E, R = E[rows], R[rows]
         # Residuals that rounding alone explains tie at zero. Without this the good rows of
         # noiseless data would be ranked by the order in which sums were taken.
-        return E, np.where(self.fit.rounding(E, R) >= R, 0.0, R)
+        return {"E": E, "R": np.where(self.fit.rounding(E, R) >= R, 0.0, R)}
+
+    def _bound(self, shadow: Shadow) -> None:
+        bounds = square_bounds(shadow, self.fit, float(np.sum(self.kept)), self.scorer.bounds)
+        self.scorer.bounds = bounds
+        self.low = {"E": bounds[0], "R": bounds[2]}
+        self.high = {"E": bounds[1], "R": bounds[3]}
 
 
-def fill_bounds(out: Bounds, shadow: Shadow, fit: Fit) -> None:
-    """Bounds on both scores of all rows about `fit`, into `out`."""
+def square_bounds(shadow: Shadow, fit: Fit, n_kept: float, out: Floats | None) -> Floats:
+    """Least and largest squared incoherence, least and largest squared residual, (4, n).
+
+    A product 2 x y of two numbers of a row is at most t x^2 + y^2/t for any t, which spares
+    roots; the t below are right for a row like the kept ones. `out` is written to, if given.
+    """
     W, V, s = shadow.W, fit.V, fit.s
+    n, k = len(shadow.Y), len(s)
+    out = np.empty((4, n)) if out is None else out
     A = W.T @ V
     P = V - W @ A
+    sine, scaled_sine = float(np.linalg.norm(P, 2)), float(np.linalg.norm(P / s, 2))
+    # The mean moves too: by `move`, of which W shows W a.
     move = (0.0 if fit.mean is None else fit.mean) - shadow.origin
-    a = W.T @ move
+    a, shift, move2 = W.T @ move, V.T @ move, float(move @ move)
     move_beside = float(np.linalg.norm(move - W @ a))
-    shift = V.T @ move
-    tilt = np.linalg.svd(P, full_matrices=False)
-    turn = tilt.S[:, None] * tilt.Vh  # ||P c|| = ||turn c||
-    sine, scaled_sine = float(tilt.S[0]), float(np.linalg.norm(P / s, 2))
-    move_rounding = ULPS * EPS64 * float(move @ move)
-    for i in range(0, len(shadow.Y), AT_A_TIME):
-        part = slice(i, i + AT_A_TIME)
-        Y, z, error = shadow.Y[part].T, shadow.beside[part], shadow.rounding[part] + move_rounding
-        low_E, high_E, low_R, high_R = (bound[part] for bound in out)
-        C = A.T @ Y
-        C -= shift[:, None]
-        squares = shadow.squares[part] - np.einsum("ij,ij->j", C, C)
-        if move.any():
-            squares += move @ move - 2 * (a @ Y)
-        turned = turn @ C
-        unknown = np.sqrt(np.einsum("ij,ij->j", turned, turned))
-        unknown += move_beside
-        unknown *= 2 * z
-        unknown += (sine * z) ** 2 + 8 * error
-        C /= s[:, None]
-        E = np.sqrt(np.einsum("ij,ij->j", C, C))
-        wrong = scaled_sine * z + np.sqrt(EPS64 * ULPS * error) / s[-1]
-        np.maximum(E - wrong, 0.0, out=low_E)
-        np.add(E, wrong, out=high_E)
-        np.sqrt(np.maximum(squares + unknown, 0.0), out=high_R)
-        np.sqrt(np.maximum(squares - unknown, 0.0), out=low_R)
-        # What rounding may explain ties at zero when it is looked at.
-        low_R[low_R <= fit.rounding(high_E, high_R)] = 0.0
+    # What a row like the others is: its part c in the subspace, z beside W, and rounding.
+    c, unit = norm(s) / np.sqrt(n_kept), ULPS * EPS64
+    z = max(shadow.typical, unit * c)
+    wrong = scaled_sine * z + unit * (c + z) / s[-1]
+    e = float(wrong / np.sqrt(k / n_kept))
+    # |R^2 - what the shadow says| <= 2 |Pc| z + |P|^2 z^2 + 2 |move beside W| z
+    R_c2, R_z2, R_1 = sine * z / c, sine * c / z + sine**2 + move_beside / z, move_beside * z
+    # |E - what the shadow says| <= |P/s| z + rounding / s_k
+    E_z2, E_error = 2 * (1 + 1 / e) * scaled_sine**2, 2 * (1 + 1 / e) * unit / s[-1] ** 2
+    weights = np.stack([np.ones(k), 1 / s**2])
+    C, spare = np.empty((k, AT_A_TIME)), np.empty((4, AT_A_TIME))
+    for i in range(0, n, AT_A_TIME):
+        part = slice(i, min(i + AT_A_TIME, n))
+        width = part.stop - i
+        Y, z2, squares = shadow.Y[part].T, shadow.beside2[part], shadow.squares[part]
+        low_E, high_E, low_R, high_R = out[:, part]
+        error, unknown = spare[:2, :width]
+        np.add(squares, shadow.o2 + move2, out=error)
+        error *= unit
+        Z = np.matmul(A.T, Y, out=C[:, :width])
+        Z -= shift[:, None]
+        np.square(Z, out=Z)
+        c2, E2 = np.matmul(weights, Z, out=spare[2:, :width])
+        np.multiply(z2, R_z2, out=unknown)
+        unknown += R_1
+        unknown += np.multiply(error, 8, out=low_R)
+        unknown += np.multiply(c2, R_c2, out=low_R)
+        np.subtract(squares, c2, out=c2)
+        if move2 > 0:
+            c2 += move2 - 2 * (a @ Y)
+        np.subtract(c2, unknown, out=low_R)
+        np.add(c2, unknown, out=high_R)
+        np.multiply(z2, E_z2, out=unknown)
+        error *= E_error
+        unknown += error
+        unknown += np.multiply(E2, e, out=low_E)
+        np.subtract(E2, unknown, out=low_E)
+        np.add(E2, unknown, out=high_E)
+    return out
 
 
 def orthonormal(B: Floats) -> Floats:
     """Orthonormal basis of the columns of B, those that earlier ones explain left out."""
-    basis: list[Floats] = []
+    basis = np.zeros((len(B), 0))
     for b in B.T:
-        r = b.copy()
         for _ in range(2):  # twice is enough
-            for q in basis:
-                r -= (q @ r) * q
-        size = float(np.linalg.norm(r))
+            b = b - basis @ (basis.T @ b)
+        size = float(np.linalg.norm(b))
         if size > 1e-8:
-            basis.append(r / size)
-    return np.column_stack(basis)
+            basis = np.column_stack([basis, b / size])
+    return basis

@@ -26,6 +26,9 @@ RESIDUAL_ULPS = 32.0
 # The same for the part of a row that taking the mean off adds: one rounding each.
 MEAN_ULPS = 2.0
 EPS64 = float(np.finfo(np.float64).eps)
+# With less than this times its rounding in the directions of a Gram matrix polishing adds nothing,
+# unless all but this share of the rows' size is in them.
+SHARP, EXACT_FIT = 64.0, 1e-6
 # Below this share of the trace a Gram matrix, less most of it, knows nothing of a direction.
 BLURRED = 1e-12
 # Above this share of the trace the sum of squares beyond a subspace has ten digits.
@@ -109,7 +112,7 @@ class SubspaceFinder:
         """Top `k` directions of the kept rows; fewer if the rows have no more.
 
         `keep` is a mask, or a weight for each row. `polish` spends two more passes on directions
-        accurate to rounding.
+        accurate to rounding, where the Gram matrix does not have them so already.
         """
         frame = choose_frame(self.source, self.magnitudes, keep > 0)
         if self.solve is krylov_subspace:
@@ -120,7 +123,9 @@ class SubspaceFinder:
         else:
             mean, G = self._moments_in(frame).of(keep)
             rows, mask = weighted(frame.about(mean), keep)
-            V, s = top_of_gram(G, k)
+            V, s = top_of_gram(G, k + 1 if polish else k)
+            polish = polish and not self._sharp(s, k)
+            V, s = V[:, :k], s[:k]
             if self.solve is _solve_dual:
                 V = _from_left(rows, mask, V, s)
         zero = RANK_ULPS * self.eps * s[0]
@@ -223,6 +228,17 @@ class SubspaceFinder:
             self._moments = kind(frame, self.center, self.magnitudes)
         self._moments.frame = frame
         return self._moments
+
+    def _sharp(self, s: Floats, k: int) -> bool:
+        """Whether the Gram matrix has the top `k` directions as accurately as the rows have them.
+
+        It knows them to eps s_1^2/(s_k^2 - s_{k+1}^2) and what wear adds to that. Where s_{k+1} is
+        next to nothing the rows lie in a subspace, which they themselves know better.
+        """
+        if not isinstance(self._moments, KeptMoments) or len(s) <= k or s[k] <= EXACT_FIT * s[0]:
+            return False
+        gap = float(s[k - 1] ** 2 - s[k] ** 2)
+        return self._moments.wear * float(s[0] ** 2) <= SHARP * gap
 
     def _rounding_of(self, mean: Floats, n_kept: int) -> float:
         """Size of the directions that taking off a `mean` leaves behind by rounding alone.

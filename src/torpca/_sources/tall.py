@@ -18,7 +18,7 @@ def tall_matmul(xp: Any, block: Array, V: Floats) -> Array:
     if not isinstance(block, np.ndarray):
         return xp.astype(block @ V, xp.float64, copy=False)
     out = np.empty((len(block), V.shape[1]), dtype=block.dtype)
-    step = max(1, AT_ONCE // V.size)
+    step = max(1, AT_ONCE // max(1, V.size))
     for i in range(0, len(block), step):
         np.matmul(block[i : i + step], V, out=out[i : i + step])
     return out.astype(np.float64, copy=False)
