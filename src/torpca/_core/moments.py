@@ -18,6 +18,10 @@ Keep = Mask | Floats
 WORN_OUT = 16.0
 # Rows this many times longer than most, by their largest entries.
 LONG = 4.0
+# Sets of rows whose sums are remembered: their Gram matrices take this share of the rows' memory.
+REMEMBERED = 0.02
+# A set that differs from the next in less than one row in this many is not remembered beside it.
+FEW = 100
 
 
 def weighted(rows: RowSource, keep: Keep) -> tuple[RowSource, Mask]:
@@ -51,13 +55,16 @@ class Sums:
 class Part:
     """Sums over the kept rows of a part of all rows, brought up to date by those that moved.
 
-    The first set, which every loop begins with again, is remembered.
+    The first set is remembered, because every loop begins with it again, and so are a few others.
     """
 
     def __init__(self, rows: RowSource, keep: Keep, center: bool) -> None:
         self.rows = rows
         self.center = center
-        self.first = self.now = self._sums(keep)
+        self.now = self._sums(keep)
+        self.others = [self.now]
+        n, d = rows.shape
+        self.room = int(min(max(REMEMBERED * n / d, 1), 8))
 
     def _sums(self, keep: Keep) -> Sums:
         view, mask = weighted(self.rows, keep)
@@ -73,9 +80,11 @@ class Part:
     def update(self, keep: Keep) -> None:
         """Account for rows that left or came, or sum afresh if these are more than stay."""
         change, at = min(
-            ((int(np.count_nonzero(keep != sums.keep)), sums) for sums in (self.now, self.first)),
+            ((_distance(keep, sums.keep), sums) for sums in (self.now, *self.others)),
             key=lambda pair: pair[0],
         )
+        if at is not self.now or FEW * change > len(keep):
+            self._remember(self.now)
         if 2 * change > np.count_nonzero(keep):
             self.sum_afresh(keep)
             return
@@ -87,6 +96,11 @@ class Part:
             gram, total = gram + sign * moved.gram, total + sign * moved.total
             worn += moved.worn
         self.now = Sums(keep, total, gram, worn)
+
+    def _remember(self, sums: Sums) -> None:
+        if all(sums is not other for other in self.others):
+            self.others.append(sums)
+            del self.others[1 : -self.room + 1 or None]  # never the first
 
 
 class KeptMoments:
@@ -113,7 +127,7 @@ class KeptMoments:
     def _sum_afresh(self, keep: Keep) -> None:
         # Sums are taken about a point near the data, so that moving them to the mean of another
         # set of kept rows cancels nothing.
-        self.keep, self.count = keep, float(np.sum(keep))
+        self.count = float(np.sum(keep))
         source = self.frame.source
         self.origin = weighted_total(source, keep) / self.count if self.center else None
         rows = self.frame.about(self.origin)
@@ -121,9 +135,7 @@ class KeptMoments:
 
     def _update(self, keep: Keep) -> bool:
         """Account for rows that left or came; False if the origin is no longer near the data."""
-        if 2 * np.count_nonzero(keep != self.keep) > np.count_nonzero(keep):
-            return False
-        self.keep, self.count = keep, float(np.sum(keep))
+        self.count = float(np.sum(keep))
         for part, mask in zip(self.parts, self.masks, strict=True):
             part.update(_within(keep, mask))
         left = self._centred_trace()
@@ -161,6 +173,11 @@ class KeptMoments:
 def _within(keep: Keep, mask: Mask | None) -> Keep:
     """`keep` of the rows of `mask`, zero for others."""
     return keep if mask is None else keep * mask
+
+
+def _distance(keep: Keep, other: Keep) -> int:
+    """Number of rows whose weights differ."""
+    return int(np.count_nonzero(keep != other))
 
 
 def _excess(more: Keep, less: Keep) -> Keep:

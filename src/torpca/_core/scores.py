@@ -35,7 +35,7 @@ HOPELESS = 1 / 2
 ULPS = 64.0
 # Rows whose bounds are worked out at a time: they stay in a cache.
 AT_A_TIME = 2**13
-# The next threshold is looked for from this share below the last.
+# The next threshold is looked for within this share of the last; the scores are squared.
 NEARBY = 0.02
 
 Numbers = npt.NDArray[np.intp]
@@ -171,38 +171,36 @@ class Scores:
             return largest(self.exact[score], count)
         if count <= 0 or count >= n:
             return np.full(n, count > 0)
+        low, high = self.low[score], self.high[score]
         key = score, self.fit.V.shape[1], count
-        hint = self.scorer.hints.get(key, 0.0)
-        rows = np.flatnonzero(self.high[score] >= hint)
-        low = self._low(score, rows)
-        if hint > 0 and np.count_nonzero(low >= hint) < count:  # the threshold may be below it
-            rows = np.arange(n)
-            low = self._low(score, rows)
-        high = self.high[score][rows]
-        # The threshold lies between that of the lower and that of the upper bounds.
-        least, most = least_of_largest(low, count), least_of_largest(high, count)
-        self.scorer.hints[key] = (1 - NEARBY) * least
-        sure = low > most
-        near = rows[~sure & (high >= least)]
-        values = self._look_at(near, score)
-        if values is None:
-            return self._largest(score, count)
-        found = np.zeros(n, dtype=bool)
-        found[rows[sure]] = True
-        found[near[largest(values, count - int(np.count_nonzero(sure)))]] = True
-        return found
-
-    def _low(self, score: str, rows: Numbers) -> Floats:
-        """Lower bounds on squared scores; what rounding may explain ties at zero."""
-        low = self.low[score][rows]
-        if score == "R":
-            E, R = (np.sqrt(np.maximum(self.high[which][rows], 0.0)) for which in "ER")
-            low[low <= self.fit.rounding(E, R) ** 2] = 0.0
-        return low
+        last = self.scorer.hints.get(key, 0.0)
+        floor, ceiling = (1 - NEARBY) * last, (1 + NEARBY) * last
+        sure = low > ceiling
+        rows = np.flatnonzero((high >= floor) & ~sure)
+        left = count - int(np.count_nonzero(sure))
+        # The threshold is above the floor if `count` rows are, and below the ceiling if no more
+        # than `count` can be above that.
+        if np.count_nonzero(low[rows] >= floor) < left or np.count_nonzero(high > ceiling) > count:
+            sure, rows, left = np.zeros(n, dtype=bool), np.arange(n), count
+        if left > 0:
+            # It lies between that of the lower and that of the upper bounds.
+            low, high = low[rows], high[rows]
+            least, most = least_of_largest(low, left), least_of_largest(high, left)
+            self.scorer.hints[key] = least
+            above = low > most
+            near = rows[~above & (high >= least)]
+            values = self._look_at(near, score)
+            if values is None:
+                return self._largest(score, count)
+            sure[rows[above]] = True
+            sure[near[largest(values, left - int(np.count_nonzero(above)))]] = True
+        return sure
 
     def _look_at(self, rows: Numbers, score: str) -> Floats | None:
         """Scores of the rows in doubt. None: they were too many, and all are known better now."""
         scorer, number, n = self.scorer, len(rows), self.scorer.n_rows
+        if number == 0:
+            return np.zeros(0)
         if not self.fresh and scorer.looked_at + number > WORTH_A_PASS * n:
             self.fresh = True
             self._bound(scorer.cast(self.fit, self.kept))
@@ -259,6 +257,8 @@ def square_bounds(shadow: Shadow, fit: Fit, n_kept: float, out: Floats | None) -
     R_c2, R_z2, R_1 = sine * z / c, sine * c / z + sine**2 + move_beside / z, move_beside * z
     # |E - what the shadow says| <= |P/s| z + rounding / s_k
     E_z2, E_error = 2 * (1 + 1 / e) * scaled_sine**2, 2 * (1 + 1 / e) * unit / s[-1] ** 2
+    # A residual below its rounding ties at zero when it is looked at.
+    F_R, F_E, F_1 = (3 * weight**2 for weight in fit.rounding_weights)
     weights = np.stack([np.ones(k), 1 / s**2])
     C, spare = np.empty((k, AT_A_TIME)), np.empty((4, AT_A_TIME))
     for i in range(0, n, AT_A_TIME):
@@ -288,6 +288,9 @@ def square_bounds(shadow: Shadow, fit: Fit, n_kept: float, out: Floats | None) -
         unknown += np.multiply(E2, e, out=low_E)
         np.subtract(E2, unknown, out=low_E)
         np.add(E2, unknown, out=high_E)
+        low_R -= np.multiply(high_R, F_R, out=unknown)
+        low_R -= np.multiply(high_E, F_E, out=unknown)
+        low_R -= F_1
     return out
 
 

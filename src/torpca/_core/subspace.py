@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from torpca._core.frame import Frame, choose_frame
+from torpca._core.frame import Frame, choose_frame, frame_of_size
 from torpca._core.krylov import krylov_subspace
 from torpca._core.moments import Keep, KeptMoments, KeptRowGram, weighted, weighted_total
 from torpca._sources import Deflated, RowSource
@@ -72,14 +72,21 @@ class Fit:
         return self.rows().sweep(kernel, keep)[0][0][keep]
 
     def rounding(self, E: Floats, R: Floats) -> Floats:
-        """Size of residual that rounding can produce, row by row.
+        """Size of residual that rounding can produce, row by row."""
+        of_R, of_E, shift = self.rounding_weights
+        return of_R * R + of_E * E + shift
+
+    @property
+    def rounding_weights(self) -> tuple[float, float, float]:
+        """What R, E and one count in the size of residual that rounding can produce.
 
         A direction of size s_j is known to eps s_1/s_j at best, and a row has s_j E of it, so the
         error of its residual is about eps s_1 E. Taking the mean off adds its own rounding.
         """
-        s1 = self.s[0] if len(self.s) else 0.0
+        s1 = float(self.s[0]) if len(self.s) else 0.0
         shift = 0.0 if self.mean is None else norm(np.abs(self.mean))
-        return self.eps * (RESIDUAL_ULPS * (R + self.blur * s1 * E) + MEAN_ULPS * shift)
+        ulps = RESIDUAL_ULPS * self.eps
+        return ulps, ulps * self.blur * s1, MEAN_ULPS * self.eps * shift
 
 
 def subspace_change(V: Floats, W: Floats) -> float:
@@ -101,6 +108,10 @@ class SubspaceFinder:
     def __init__(self, source: RowSource, magnitudes: Floats, center: bool) -> None:
         self.source = source
         self.magnitudes = magnitudes
+        # Where the shortest row needs no other unit, no set of rows does.
+        shortest = float(np.min(magnitudes))
+        plain = frame_of_size(source, magnitudes, shortest)
+        self._plain = plain if shortest > 0 and plain.factors is None else None
         self.center = center
         self.eps = float(np.finfo(source.dtype).eps)
         n, d = source.shape
@@ -114,7 +125,7 @@ class SubspaceFinder:
         `keep` is a mask, or a weight for each row. `polish` spends two more passes on directions
         accurate to rounding, where the Gram matrix does not have them so already.
         """
-        frame = choose_frame(self.source, self.magnitudes, keep > 0)
+        frame = self._frame(keep)
         if self.solve is krylov_subspace:
             mean = self._mean(frame, keep)
             rows, mask = weighted(frame.about(mean), keep)
@@ -163,8 +174,7 @@ class SubspaceFinder:
 
         The (d, d) one or, for few, long rows, the (n_kept, n_kept) one; in the unit of the frame.
         """
-        frame = choose_frame(self.source, self.magnitudes, keep > 0)
-        return self._moments_in(frame).of(keep)
+        return self._moments_in(self._frame(keep)).of(keep)
 
     def beyond(self, fit: Fit, keep: Keep, q: int) -> Floats:
         """Directions (d, q) in which the rows of `keep` leave the subspace most, to a few digits.
@@ -221,6 +231,9 @@ class SubspaceFinder:
             Y = rows.matmul(fit.V)[mask]
             G = G - Y @ Y.T
         return (G + G.T) / 2, size, rows, mask
+
+    def _frame(self, keep: Keep) -> Frame:
+        return self._plain or choose_frame(self.source, self.magnitudes, keep > 0)
 
     def _moments_in(self, frame: Frame) -> KeptMoments | KeptRowGram:
         if self._moments is None or self._moments.frame.unit != frame.unit:
