@@ -55,16 +55,17 @@ class Sums:
 class Part:
     """Sums over the kept rows of a part of all rows, brought up to date by those that moved.
 
-    The first set is remembered, because every loop begins with it again, and so are a few others.
+    The first set is remembered, because every loop begins with it again, and so are a few others;
+    not where a Gram matrix is large beside the rows.
     """
 
     def __init__(self, rows: RowSource, keep: Keep, center: bool) -> None:
         self.rows = rows
         self.center = center
         self.now = self._sums(keep)
-        self.others = [self.now]
         n, d = rows.shape
-        self.room = int(min(max(REMEMBERED * n / d, 1), 8))
+        self.room = int(min(REMEMBERED * n * rows.row_bytes / (8 * d * d), 8))
+        self.others = [self.now][: self.room]
 
     def _sums(self, keep: Keep) -> Sums:
         view, mask = weighted(self.rows, keep)
@@ -98,9 +99,8 @@ class Part:
         self.now = Sums(keep, total, gram, worn)
 
     def _remember(self, sums: Sums) -> None:
-        if all(sums is not other for other in self.others):
-            self.others.append(sums)
-            del self.others[1 : -self.room + 1 or None]  # never the first
+        if self.room > 1 and all(sums is not other for other in self.others):
+            self.others = [self.others[0], *self.others[1:][-self.room + 2 :], sums]
 
 
 class KeptMoments:

@@ -12,6 +12,7 @@ looked at, and the sets found are those that scoring every row would give.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +34,10 @@ WORTH_A_PASS = 1 / 4
 HOPELESS = 1 / 2
 # Units of rounding, at most, in a coordinate of a row of length one (seen: up to 4).
 ULPS = 64.0
+# Above this share of a row's square at most four of sixteen digits are lost in its residual's.
+SAFE_SHARE = 1e-4
 # Rows whose bounds are worked out at a time: they stay in a cache.
-AT_A_TIME = 2**13
+AT_A_TIME = 2**14
 # The next threshold is looked for within this share of the last; the scores are squared.
 NEARBY = 0.02
 
@@ -60,29 +63,31 @@ class Shadow:
     """||origin||^2, whose rounding is in all of these."""
 
 
-def cast_shadow(source: RowSource, origin: Floats, W: Floats) -> Shadow:
-    """Pass over the rows once, for their coordinates along W and their lengths."""
+def cast_shadow(source: RowSource, origin: Floats, W: Floats, squares: Floats) -> Shadow:
+    """Pass over the rows once, for their coordinates along W; `squares` (n,) are their lengths."""
     along = np.column_stack([W, origin]) if origin.any() else W
     m, o2 = W.shape[1], float(origin @ origin)
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-        P, squares = tall_matmul(xp, block, along), row_squares(xp, block)
+        P = tall_matmul(xp, block, along)
+        x2 = place(xp, squares[rows], P)
         if along is not W:
-            squares = squares - 2 * P[:, m] + o2
+            x2 = x2 - 2 * P[:, m] + o2
             P = P[:, :m] - place(xp, origin @ W, P)
-        rest = xp.clip(squares - row_squares(xp, P), 0.0, None)
-        return (P, squares, rest + ULPS * EPS64 * (squares + 2 * o2)), ()
+        rest = xp.clip(x2 - row_squares(xp, P), 0.0, None)
+        return (P, x2, rest + ULPS * EPS64 * (x2 + 2 * o2)), ()
 
-    (Y, squares, beside2), _ = source.sweep(kernel, native=np.float64)
-    return Shadow(origin, W, Y, squares, beside2, float(np.sqrt(np.median(beside2))), 2 * o2)
+    (Y, about, beside2), _ = source.sweep(kernel, native=np.float64)
+    return Shadow(origin, W, Y, about, beside2, float(np.sqrt(np.median(beside2))), 2 * o2)
 
 
 class Scorer:
     """Scores one fit after another over the same rows; keeps a shadow of them in between."""
 
-    def __init__(self, finder: SubspaceFinder, rank: int) -> None:
+    def __init__(self, finder: SubspaceFinder, rank: int, squares: Floats) -> None:
         self.finder = finder
         self.rank = rank
+        self.squares = squares
         source = finder.source
         n, d = source.shape
         self.n_rows = n
@@ -100,6 +105,11 @@ class Scorer:
         """Scores of all rows for the `fit` of the rows `keep`, until the next are asked for."""
         return Scores(self, fit, keep)
 
+    def of_each(self, fits: Sequence[Fit]) -> Iterator[tuple[Floats, Floats]]:
+        """Incoherence and residual of every row about one fit after the other."""
+        self.shadow = self.bounds = None  # their memory is needed
+        return scores_of_each(self.finder.source, self.squares, fits)
+
     def has_room_for(self, fit: Fit) -> bool:
         """Whether bounds from a shadow can say anything about this fit."""
         k = fit.V.shape[1]
@@ -115,7 +125,7 @@ class Scorer:
         W = orthonormal(np.hstack([fit.V, top, self.first]))[:, :room]
         origin = np.zeros(len(W)) if fit.mean is None else fit.mean
         self.shadow = None  # there is room for one
-        self.shadow = cast_shadow(self.finder.source, origin, W)
+        self.shadow = cast_shadow(self.finder.source, origin, W, self.squares)
         self.looked_at = 0
         return self.shadow
 
@@ -173,28 +183,33 @@ class Scores:
             return np.full(n, count > 0)
         low, high = self.low[score], self.high[score]
         key = score, self.fit.V.shape[1], count
-        last = self.scorer.hints.get(key, 0.0)
-        floor, ceiling = (1 - NEARBY) * last, (1 + NEARBY) * last
-        sure = low > ceiling
-        rows = np.flatnonzero((high >= floor) & ~sure)
-        left = count - int(np.count_nonzero(sure))
-        # The threshold is above the floor if `count` rows are, and below the ceiling if no more
-        # than `count` can be above that.
-        if np.count_nonzero(low[rows] >= floor) < left or np.count_nonzero(high > ceiling) > count:
-            sure, rows, left = np.zeros(n, dtype=bool), np.arange(n), count
+        floor, ceiling = self._bracket(low, high, count, self.scorer.hints.get(key, 0.0))
+        found = low > ceiling
+        rows = np.flatnonzero((high >= floor) & ~found)
+        left = count - int(np.count_nonzero(found))
         if left > 0:
-            # It lies between that of the lower and that of the upper bounds.
+            # The threshold lies between that of the lower and that of the upper bounds.
             low, high = low[rows], high[rows]
             least, most = least_of_largest(low, left), least_of_largest(high, left)
             self.scorer.hints[key] = least
-            above = low > most
-            near = rows[~above & (high >= least)]
+            sure = low > most
+            near = rows[~sure & (high >= least)]
             values = self._look_at(near, score)
             if values is None:
                 return self._largest(score, count)
-            sure[rows[above]] = True
-            sure[near[largest(values, left - int(np.count_nonzero(above)))]] = True
-        return sure
+            found[rows[sure]] = True
+            found[near[largest(values, left - int(np.count_nonzero(sure)))]] = True
+        return found
+
+    def _bracket(self, low: Floats, high: Floats, count: int, last: float) -> tuple[float, float]:
+        """Two numbers between which the `count`-th largest square lies, near the `last` if so."""
+        floor, ceiling = (1 - NEARBY) * last, (1 + NEARBY) * last
+        # It is no less than the floor if `count` rows are, and no more than the ceiling if fewer
+        # than that can be beyond it.
+        if np.count_nonzero(low >= floor) < count or np.count_nonzero(high > ceiling) >= count:
+            floor = least_of_largest(low, count)
+            ceiling = least_of_largest(high, count, floor)
+        return floor, ceiling
 
     def _look_at(self, rows: Numbers, score: str) -> Floats | None:
         """Scores of the rows in doubt. None: they were too many, and all are known better now."""
@@ -292,6 +307,40 @@ def square_bounds(shadow: Shadow, fit: Fit, n_kept: float, out: Floats | None) -
         low_R -= np.multiply(high_E, F_E, out=unknown)
         low_R -= F_1
     return out
+
+
+def scores_of_each(
+    source: RowSource, squares: Floats, fits: Sequence[Fit]
+) -> Iterator[tuple[Floats, Floats]]:
+    """Incoherence and residual of every row about each fit, to ten digits, in one pass for all.
+
+    `squares` (n,) are those of the rows.
+    """
+    if any(fit.frame.factors is not None or fit.V.shape[1] == 0 for fit in fits):
+        yield from (fit.scores() for fit in fits)
+        return
+    means = [np.zeros(len(fit.V)) if fit.mean is None else fit.mean for fit in fits]
+    along = np.hstack([np.column_stack([fit.V, m]) for fit, m in zip(fits, means, strict=True)])
+
+    def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+        P = tall_matmul(xp, block, along)
+        out = []
+        for fit, mean in zip(fits, means, strict=True):
+            k = len(fit.s)
+            Y, along_mean, P = P[:, :k] - place(xp, mean @ fit.V, P), P[:, k], P[:, k + 1 :]
+            rest = place(xp, squares[rows], P) + float(mean @ mean) - 2 * along_mean
+            out += [row_squares(xp, Y / place(xp, fit.s, Y)) ** 0.5, rest - row_squares(xp, Y)]
+        return tuple(out), ()
+
+    scores = list(source.sweep(kernel, native=np.float64)[0])
+    for fit, mean in zip(fits, means, strict=True):
+        E, R = scores.pop(0), scores.pop(0)
+        # A difference of squares has as many digits less as it is smaller than they are.
+        unsafe = ~(SAFE_SHARE * (squares + float(mean @ mean)) <= R)
+        R = np.sqrt(np.maximum(R, 0.0))
+        if unsafe.any():
+            E[unsafe], R[unsafe] = (score[unsafe] for score in fit.scores(unsafe))
+        yield E, R
 
 
 def orthonormal(B: Floats) -> Floats:

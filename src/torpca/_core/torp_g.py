@@ -142,5 +142,4 @@ def noise_level(choice: Choice, d: int) -> float:
     degrees = d - choice.fit.V.shape[1]
     if degrees == 0:
         return 0.0
-    _, R = choice.fit.scores()
-    return float(np.median(R) / np.sqrt(chi2.median(degrees)))
+    return float(choice.residual / np.sqrt(chi2.median(degrees)))

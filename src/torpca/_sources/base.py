@@ -135,6 +135,15 @@ class RowSource(ABC):
 
         return self.sweep(kernel)[0][0]
 
+    def squares(self) -> Floats:
+        """Sum of squares of each row, (n_rows,); infinite where that is beyond every float."""
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            return (row_squares(xp, block),), ()
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.sweep(kernel, native=np.float64)[0][0]
+
     def total(self, keep: Mask) -> Floats:
         """Sum of the kept rows, (n_features,)."""
 
