@@ -23,13 +23,17 @@ from torpca._core.moments import Keep
 from torpca._core.subspace import EPS64, Fit, SubspaceFinder, norm
 from torpca._core.threshold import largest, least_of_largest
 from torpca._sources import RowSource
-from torpca._sources.base import SMALL_BYTES, Array, Floats, Mask, Rows, place, row_squares
+from torpca._sources.base import Array, Floats, Mask, Rows, place, row_squares
 from torpca._sources.tall import tall_matmul
 
-# The coordinates may take this share of the memory of the rows themselves.
+# The coordinates may take this share of the memory of the rows themselves, or SMALL bytes.
 ROOM = 1 / 16
+# A pass over a table of so many bytes costs less than sparing it does.
+SMALL = 2**20
 # Looking at single rows costs as much as a new shadow when they are this share of all.
 WORTH_A_PASS = 1 / 4
+# A shadow that shows the subspace from so far aside says nothing.
+LOST = 0.3
 # When more rows than this are in doubt however good the shadow is, all are looked at.
 HOPELESS = 1 / 2
 # Units of rounding, at most, in a coordinate of a row of length one (seen: up to 4).
@@ -62,6 +66,10 @@ class Shadow:
     o2: float
     """||origin||^2, whose rounding is in all of these."""
 
+    def sine(self, fit: Fit) -> float:
+        """Sine of the largest angle between the fit and W."""
+        return float(np.linalg.norm(fit.V - self.W @ (self.W.T @ fit.V), 2))
+
 
 def cast_shadow(source: RowSource, origin: Floats, W: Floats, squares: Floats) -> Shadow:
     """Pass over the rows once, for their coordinates along W; `squares` (n,) are their lengths."""
@@ -91,9 +99,10 @@ class Scorer:
         source = finder.source
         n, d = source.shape
         self.n_rows = n
-        # A pass over a small table costs less than sparing it does.
-        small = 8 * n * d <= SMALL_BYTES or not finder.has_gram
-        self.room = 0 if small else int(ROOM * source.row_bytes / 8)
+        spared = finder.has_gram and 8 * n * d > SMALL
+        room = int(max(ROOM * source.row_bytes, SMALL / n) / 8) if spared else 0
+        # Directions of the set at hand, and those of all rows, which every loop begins with.
+        self.room = finder.width = min(room, 2 * (rank + 1), d)
         self.shadow: Shadow | None = None
         self.first: Floats | None = None
         self.looked_at = 0  # rows, since the shadow was cast
@@ -120,8 +129,7 @@ class Scorer:
         room = self.room
         top = self.finder.top(keep, min(room, max(self.rank + 1, fit.V.shape[1])))
         if self.first is None:
-            # Every loop begins again with all rows.
-            self.first = self.finder.top(keep, room) if keep.all() else top
+            self.first = self.finder.top(keep, room)
         W = orthonormal(np.hstack([fit.V, top, self.first]))[:, :room]
         origin = np.zeros(len(W)) if fit.mean is None else fit.mean
         self.shadow = None  # there is room for one
@@ -139,8 +147,9 @@ class Scores:
         if not scorer.has_room_for(fit):
             self._score_all()
             return
-        self.fresh = scorer.shadow is None
-        self._bound(scorer.shadow or scorer.cast(fit, keep))
+        shadow = scorer.shadow
+        self.fresh = shadow is None or shadow.sine(fit) > LOST
+        self._bound(scorer.cast(fit, keep) if shadow is None or self.fresh else shadow)
 
     def largest_residuals(self, count: int) -> Mask:
         """Mask of the `count` rows of largest residual."""

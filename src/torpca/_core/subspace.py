@@ -118,6 +118,8 @@ class SubspaceFinder:
         self.solve = choose_solver(n, d)
         self._moments: KeptMoments | KeptRowGram | None = None
         self._last: Floats | None = None
+        self.width = 0  # directions to find at least, for `top`: they come nearly for free
+        self._top: tuple[Keep, Floats] | None = None
 
     def find(self, keep: Keep, k: int, *, polish: bool = False) -> Fit:
         """Top `k` directions of the kept rows; fewer if the rows have no more.
@@ -134,7 +136,8 @@ class SubspaceFinder:
         else:
             mean, G = self._moments_in(frame).of(keep)
             rows, mask = weighted(frame.about(mean), keep)
-            V, s = top_of_gram(G, k + 1 if polish else k)
+            V, s = top_of_gram(G, max(k + polish, self.width))
+            self._top = keep, V
             polish = polish and not self._sharp(s, k)
             V, s = V[:, :k], s[:k]
             if self.solve is _solve_dual:
@@ -201,7 +204,9 @@ class SubspaceFinder:
 
     def top(self, keep: Keep, m: int) -> Floats:
         """Top `m` directions (d, m) of the kept rows as their Gram matrix has them."""
-        return top_of_gram(self.moments(keep)[1], m)[0]
+        if self._top is None or self._top[0] is not keep or self._top[1].shape[1] < m:
+            self._top = keep, top_of_gram(self.moments(keep)[1], m)[0]
+        return self._top[1][:, :m]
 
     def left_over(self, fit: Fit, keep: Keep) -> float | None:
         """||X_keep (I - VV')||_F from the Gram matrix; None where it is too little for that."""

@@ -83,20 +83,16 @@ def torp(
     limit = theorem_iterations(problem.n, tol)
     limit = limit if max_iter is None else check_count("max_iter", max_iter)
     mu = None if mu is None else check_mu(mu, problem.n)
-    choice = None
+    grid = None
     if rho is None and mu is None:
         choice = choose_rho(problem, tol, max_iter)
-        rho = choice.rho
+        rho, grid = choice.rho, choice.evidence
     elif rho is None and mu is not None:
         rho = theorem_rho(mu, rank)
     rho = check_rho(rho, problem.n, problem.rank, criteria=2)
     count = fraction_count(rho, problem.n)
     cut = Thresholds(n_residual=count, n_incoherence=count)
-    if choice is not None and callback is None:  # nobody watches: it would do the same again
-        run = choice.run
-    else:
-        run = inner_loop(problem, problem.rank, cut, max_iter=limit, tol=tol, callback=callback)
-    grid = None if choice is None else choice.evidence
+    run = inner_loop(problem, problem.rank, cut, max_iter=limit, tol=tol, callback=callback)
     return finish(problem, run, problem.rank, {"rho": rho}, grid=grid)
 
 
