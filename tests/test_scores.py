@@ -160,8 +160,8 @@ def test_noiseless_rows_are_all_looked_at(sparing):
 
 def test_no_shadow_without_room(monkeypatch):
     monkeypatch.setattr(scores, "SMALL", SPARING)
-    problem = problem_over(data().X)  # two directions are a sixteenth of 40 features
-    assert problem.scorer.room == 2
+    problem = problem_over(data(d=50).X)
+    assert problem.scorer.room == 2  # a twentyfifth of 50 features
     keep = np.ones(problem.n, dtype=bool)
     assert problem.scorer.of(problem.finder.find(keep, 3), keep).exact is not None
     assert problem.scorer.of(problem.finder.find(keep, 2), keep).exact is None

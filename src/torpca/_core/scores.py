@@ -27,7 +27,7 @@ from torpca._sources.base import Array, Floats, Mask, Rows, place, row_squares
 from torpca._sources.tall import tall_matmul
 
 # The coordinates may take this share of the memory of the rows themselves, or SMALL bytes.
-ROOM = 1 / 16
+ROOM = 1 / 25
 # A pass over a table of so many bytes costs less than sparing it does.
 SMALL = 2**20
 # Looking at single rows costs as much as a new shadow when they are this share of all.
@@ -73,20 +73,27 @@ class Shadow:
 
 def cast_shadow(source: RowSource, origin: Floats, W: Floats, squares: Floats) -> Shadow:
     """Pass over the rows once, for their coordinates along W; `squares` (n,) are their lengths."""
-    along = np.column_stack([W, origin]) if origin.any() else W
     m, o2 = W.shape[1], float(origin @ origin)
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-        P = tall_matmul(xp, block, along)
-        x2 = place(xp, squares[rows], P)
-        if along is not W:
-            x2 = x2 - 2 * P[:, m] + o2
-            P = P[:, :m] - place(xp, origin @ W, P)
-        rest = xp.clip(x2 - row_squares(xp, P), 0.0, None)
-        return (P, x2, rest + ULPS * EPS64 * (x2 + 2 * o2)), ()
+        return (tall_matmul(xp, block, W),), ()
 
-    (Y, about, beside2), _ = source.sweep(kernel, native=np.float64)
-    return Shadow(origin, W, Y, about, beside2, float(np.sqrt(np.median(beside2))), 2 * o2)
+    def centered(xp: Any, rows: Rows, block: Array) -> Any:
+        P = tall_matmul(xp, block, np.column_stack([W, origin]))
+        return (P[:, :m] - place(xp, origin @ W, P), o2 - 2 * P[:, m]), ()
+
+    if origin.any():
+        (Y, about), _ = source.sweep(centered, native=np.float64)
+        about += squares
+    else:
+        (Y,), _ = source.sweep(kernel, native=np.float64)
+        about = squares
+    beside2 = about - np.einsum("ij,ij->i", Y, Y)
+    np.maximum(beside2, 0.0, out=beside2)
+    typical = float(np.sqrt(np.median(beside2)))
+    beside2 += ULPS * EPS64 * 2 * o2
+    beside2 += ULPS * EPS64 * about
+    return Shadow(origin, W, Y, about, beside2, typical, 2 * o2)
 
 
 class Scorer:
@@ -132,7 +139,7 @@ class Scorer:
             self.first = self.finder.top(keep, room)
         W = orthonormal(np.hstack([fit.V, top, self.first]))[:, :room]
         origin = np.zeros(len(W)) if fit.mean is None else fit.mean
-        self.shadow = None  # there is room for one
+        self.shadow = self.bounds = None  # there is room for one
         self.shadow = cast_shadow(self.finder.source, origin, W, self.squares)
         self.looked_at = 0
         return self.shadow

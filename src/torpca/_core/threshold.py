@@ -38,7 +38,7 @@ def largest(values: Floats, count: int) -> Mask:
 
 def least_of_largest(values: Floats, count: int, hint: float = -np.inf) -> float:
     """Return the `count`-th largest value; a `hint` a little below it saves time."""
-    some = values[values >= hint]
+    some = values if hint == -np.inf else values[values >= hint]
     if len(some) < count:
         some = values
     # Selection, not sorting: O(n).

@@ -228,8 +228,9 @@ class RowSource(ABC):
             Y = block @ basis
             # The residual is formed, never taken as ||x||^2 - ||V'x||^2: at noise 1e-9 that
             # difference is all rounding error.
-            R = row_norms(xp, block - Y @ basis.T)
-            return (row_norms(xp, Y / place(xp, s, block)), R), ()
+            rest = Y @ basis.T
+            rest -= block
+            return (row_norms(xp, Y / place(xp, s, block)), row_norms(xp, rest)), ()
 
         E, R = self.sweep(kernel, keep)[0]
         return E, R
