@@ -296,6 +296,9 @@ class RowSourceContract:
                     kept = f"{label}, {which} kept"
                     self.close(E[keep], np.linalg.norm(Y / s, axis=1)[keep], kept)
                     self.close(R[keep] ** 2, rest[keep] ** 2, kept)
+                    E, R = source.scores_of(np.flatnonzero(keep), V, s)
+                    self.close(E, np.linalg.norm(Y / s, axis=1)[keep], kept)
+                    self.close(R**2, rest[keep] ** 2, kept)
 
     # ---- accuracy -----------------------------------------------------------------------------
 

@@ -117,11 +117,14 @@ class KeptMoments:
         long = magnitudes > LONG * np.median(magnitudes)
         self.masks = [~long, long] if long.any() else [None]
         self.parts: list[Part] = []
+        self.keep: Keep | None = None
 
     def of(self, keep: Keep) -> tuple[Floats | None, Floats]:
         """Mean of the kept rows (None if uncentred) and their Gram matrix about it."""
-        if not self.parts or not self._update(keep):
-            self._sum_afresh(keep)
+        if keep is not self.keep:  # a set is never written to
+            if not self.parts or not self._update(keep):
+                self._sum_afresh(keep)
+            self.keep = keep
         return self._about_mean()
 
     def _sum_afresh(self, keep: Keep) -> None:

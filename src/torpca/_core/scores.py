@@ -42,8 +42,9 @@ ULPS = 64.0
 SAFE_SHARE = 1e-4
 # Rows whose bounds are worked out at a time: they stay in a cache.
 AT_A_TIME = 2**14
-# The next threshold is looked for within this share of the last; the scores are squared.
-NEARBY = 0.02
+# A threshold is looked for within this share of the last, or of that of a sample of one row in
+# this many; scores are squared.
+NEARBY, SAMPLED = 0.02, 16
 
 Numbers = npt.NDArray[np.intp]
 
@@ -218,14 +219,18 @@ class Scores:
         return found
 
     def _bracket(self, low: Floats, high: Floats, count: int, last: float) -> tuple[float, float]:
-        """Two numbers between which the `count`-th largest square lies, near the `last` if so."""
-        floor, ceiling = (1 - NEARBY) * last, (1 + NEARBY) * last
-        # It is no less than the floor if `count` rows are, and no more than the ceiling if fewer
-        # than that can be beyond it.
-        if np.count_nonzero(low >= floor) < count or np.count_nonzero(high > ceiling) >= count:
-            floor = least_of_largest(low, count)
-            ceiling = least_of_largest(high, count, floor)
-        return floor, ceiling
+        """Two numbers between which the `count`-th largest square lies, near each other."""
+        for guess in (last, None):
+            if guess is None:
+                sample = low[::SAMPLED]
+                guess = least_of_largest(sample, -(-count * len(sample) // len(low)))
+            floor, ceiling = (1 - NEARBY) * guess, (1 + NEARBY) * guess
+            # It is no less than the floor if `count` rows are, and no more than the ceiling if
+            # fewer than that can be beyond it.
+            if np.count_nonzero(low >= floor) >= count > np.count_nonzero(high > ceiling):
+                return floor, ceiling
+        floor = least_of_largest(low, count)
+        return floor, least_of_largest(high, count, floor)
 
     def _look_at(self, rows: Numbers, score: str) -> Floats | None:
         """Scores of the rows in doubt. None: they were too many, and all are known better now."""
@@ -241,17 +246,13 @@ class Scores:
             self._score_all()
             return None
         scorer.looked_at += number
-        doubt = np.zeros(n, dtype=bool)
-        doubt[rows] = True
-        return self._exactly(doubt)[score]
+        return self._exactly(rows)[score]
 
     def _score_all(self) -> None:
         self.exact = self._exactly(None)
 
-    def _exactly(self, rows: Mask | None) -> dict[str, Floats]:
+    def _exactly(self, rows: Numbers | None) -> dict[str, Floats]:
         E, R = self.fit.scores(rows)
-        if rows is not None:
-            E, R = E[rows], R[rows]
         # Residuals that rounding alone explains tie at zero. Without this the good rows of
         # noiseless data would be ranked by the order in which sums were taken.
         return {"E": E, "R": np.where(self.fit.rounding(E, R) >= R, 0.0, R)}
@@ -352,10 +353,10 @@ def scores_of_each(
     for fit, mean in zip(fits, means, strict=True):
         E, R = scores.pop(0), scores.pop(0)
         # A difference of squares has as many digits less as it is smaller than they are.
-        unsafe = ~(SAFE_SHARE * (squares + float(mean @ mean)) <= R)
+        unsafe = np.flatnonzero(~(SAFE_SHARE * (squares + float(mean @ mean)) <= R))
         R = np.sqrt(np.maximum(R, 0.0))
-        if unsafe.any():
-            E[unsafe], R[unsafe] = (score[unsafe] for score in fit.scores(unsafe))
+        if len(unsafe):
+            E[unsafe], R[unsafe] = fit.scores(unsafe)
         yield E, R
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import eigh
 
 from torpca._core.frame import Frame, choose_frame, frame_of_size
@@ -59,9 +60,15 @@ class Fit:
         """Return the view of the data that V and s refer to."""
         return self.frame.about(self.mean)
 
-    def scores(self, keep: Mask | None = None) -> tuple[Floats, Floats]:
-        """Incoherence E and residual R of every row, or of those kept; R in the user's unit."""
-        return self.frame.restore(*self.rows().scores(self.V, self.s / self.frame.unit, keep))
+    def scores(self, rows: npt.NDArray[np.intp] | None = None) -> tuple[Floats, Floats]:
+        """Incoherence E and residual R of every row, R in the user's unit.
+
+        With `rows`, of the rows with these numbers, in ascending order; not in a frame of its own.
+        """
+        if rows is None:
+            return self.frame.restore(*self.rows().scores(self.V, self.s / self.frame.unit))
+        assert self.frame.factors is None
+        return self.rows().scores_of(rows, self.V, self.s)
 
     def coordinates(self, keep: Mask) -> Floats:
         """V'(x - mean) of the kept rows, (n_kept, k), in the unit of the frame."""

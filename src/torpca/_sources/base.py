@@ -26,6 +26,8 @@ BLOCK_BYTES = 2**21
 MIN_BLOCK_ROWS = 8
 # Tables up to this size are one block: starting threads would cost more than the cache saves.
 SMALL_BYTES = 2**24
+# Up to so many rows are picked one by one; for more a pass is made.
+FEW_ROWS = 1024
 
 
 def default_block_rows(n_rows: int, n_features: int) -> int:
@@ -65,6 +67,17 @@ def row_squares(xp: Any, block: Array) -> Array:
 def row_norms(xp: Any, block: Array) -> Array:
     """Euclidean norm of each row of `block`."""
     return xp.sqrt(row_squares(xp, block))
+
+
+def score_rows(xp: Any, block: Array, V: Floats, s: Floats) -> tuple[Array, Array]:
+    """Incoherence ||diag(1/s) V'x|| and residual ||x - VV'x|| of each row of `block`."""
+    basis = place(xp, V, block)
+    Y = block @ basis
+    # The residual is formed, never taken as ||x||^2 - ||V'x||^2: at noise 1e-9 that difference is
+    # all rounding error.
+    rest = Y @ basis.T
+    rest -= block
+    return row_norms(xp, Y / place(xp, s, block)), row_norms(xp, rest)
 
 
 def dtype_of(block: Array) -> Any:
@@ -224,16 +237,19 @@ class RowSource(ABC):
         """
 
         def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-            basis = place(xp, V, block)
-            Y = block @ basis
-            # The residual is formed, never taken as ||x||^2 - ||V'x||^2: at noise 1e-9 that
-            # difference is all rounding error.
-            rest = Y @ basis.T
-            rest -= block
-            return (row_norms(xp, Y / place(xp, s, block)), row_norms(xp, rest)), ()
+            return score_rows(xp, block, V, s), ()
 
         E, R = self.sweep(kernel, keep)[0]
         return E, R
+
+    def scores_of(self, rows: npt.NDArray[np.intp], V: Floats, s: Floats) -> tuple[Floats, Floats]:
+        """Incoherence and residual of the rows numbered `rows`, in ascending order."""
+        if len(rows) <= FEW_ROWS:
+            return score_rows(np, self.take(rows), V, s)
+        keep = np.zeros(self.shape[0], dtype=bool)
+        keep[rows] = True
+        E, R = self.scores(V, s, keep)
+        return E[rows], R[rows]
 
     def residuals(self, V: Floats) -> Floats:
         """Orthogonal distance ||x - VV'x|| of every row, (n_rows,)."""
