@@ -64,7 +64,7 @@ class Part:
         self.center = center
         self.now = self._sums(keep)
         n, d = rows.shape
-        self.room = int(min(REMEMBERED * n * rows.row_bytes / (8 * d * d), 4))
+        self.room = int(min(REMEMBERED * n * rows.row_bytes / (8 * d * d), 3))
         self.others = [self.now][: self.room]
 
     def _sums(self, keep: Keep) -> Sums:

@@ -40,6 +40,8 @@ HOPELESS = 1 / 2
 ULPS = 64.0
 # Above this share of a row's square at most four of sixteen digits are lost in its residual's.
 SAFE_SHARE = 1e-4
+# Fits whose scores of all rows are in memory at a time.
+FITS_AT_A_TIME = 4
 # Rows whose bounds are worked out at a time: they stay in a cache.
 AT_A_TIME = 2**14
 # A threshold is looked for within this share of the last, or of that of a sample of one row in
@@ -125,7 +127,9 @@ class Scorer:
     def of_each(self, fits: Sequence[Fit]) -> Iterator[tuple[Floats, Floats]]:
         """Incoherence and residual of every row about one fit after the other."""
         self.shadow = self.bounds = None  # their memory is needed
-        return scores_of_each(self.finder.source, self.squares, fits)
+        for i in range(0, len(fits), FITS_AT_A_TIME):
+            part = fits[i : i + FITS_AT_A_TIME]
+            yield from scores_of_each(self.finder.source, self.squares, part)
 
     def has_room_for(self, fit: Fit) -> bool:
         """Whether bounds from a shadow can say anything about this fit."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ from torpca._core.frame import Frame, choose_frame, frame_of_size
 from torpca._core.krylov import krylov_subspace
 from torpca._core.moments import Keep, KeptMoments, KeptRowGram, weighted, weighted_total
 from torpca._sources import Deflated, RowSource
-from torpca._sources.base import Array, Floats, Mask, Rows
+from torpca._sources.base import Floats, Mask
 from torpca._sources.tall import tall_matmul
 
 # Squaring the rows squares their condition number: below this share of the largest singular value
@@ -70,13 +69,9 @@ class Fit:
         assert self.frame.factors is None
         return self.rows().scores_of(rows, self.V, self.s)
 
-    def coordinates(self, keep: Mask) -> Floats:
-        """V'(x - mean) of the kept rows, (n_kept, k), in the unit of the frame."""
-
-        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-            return (tall_matmul(xp, block, self.V),), ()
-
-        return self.rows().sweep(kernel, keep)[0][0][keep]
+    def coordinates(self, rows: npt.NDArray[np.intp]) -> Floats:
+        """V'(x - mean) of the rows with these numbers, (len(rows), k), in the unit of the frame."""
+        return self.rows().pick(rows, lambda xp, block: (tall_matmul(xp, block, self.V),))[0]
 
     def rounding(self, E: Floats, R: Floats) -> Floats:
         """Size of residual that rounding can produce, row by row."""

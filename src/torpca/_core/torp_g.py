@@ -98,7 +98,7 @@ def torp_g(
         fit = problem.finder.find(keep, min(r + 1, n, d))  # SVD_{r+1}(M - C^(t))
         unit = fit.frame.unit
         # L^(t), in the coordinates of V. Fits of less incoherence are in the ellipsoid and stay.
-        outside = problem.scorer.of(fit, keep).incoherent(radius) & keep
+        outside = np.flatnonzero(problem.scorer.of(fit, keep).incoherent(radius) & keep)
         fits = fit.coordinates(outside)
         moved = np.linalg.norm(fits - project_coordinates(fits, fit.s / unit, radius), axis=1)
         # A fit that rounding alone moved has not moved: at sigma = 0 both thresholds are zero.

@@ -26,7 +26,7 @@ BLOCK_BYTES = 2**21
 MIN_BLOCK_ROWS = 8
 # Tables up to this size are one block: starting threads would cost more than the cache saves.
 SMALL_BYTES = 2**24
-# Up to so many rows are picked one by one; for more a pass is made.
+# So many rows are picked at a time; for more, some kinds make a pass.
 FEW_ROWS = 1024
 
 
@@ -107,6 +107,11 @@ class RowSource(ABC):
     dtype: np.dtype[Any]
 
     @property
+    def picks_rows(self) -> bool:
+        """Whether picking rows one by one costs no more than their share of a pass."""
+        return True
+
+    @property
     def row_bytes(self) -> float:
         """Memory that a row takes where it lives, on average."""
         return float(self.shape[1] * self.dtype.itemsize)
@@ -137,6 +142,19 @@ class RowSource(ABC):
             kernel,
             ((rows, *kernel(xp, rows, block)) for xp, rows, block in self.blocks(keep)),
         )
+
+    def pick(
+        self, rows: npt.NDArray[np.intp], look: Callable[[Any, Array], tuple[Array, ...]]
+    ) -> tuple[Floats, ...]:
+        """What `look(namespace, block)` says of each of the rows numbered `rows`, ascending."""
+        if len(rows) <= FEW_ROWS or self.picks_rows:
+            pieces = [rows[i : i + FEW_ROWS] for i in range(0, len(rows), FEW_ROWS)] or [rows]
+            parts = [look(np, self.take(piece)) for piece in pieces]
+            return tuple(np.concatenate(numbers) for numbers in zip(*parts, strict=True))
+        keep = np.zeros(self.shape[0], dtype=bool)
+        keep[rows] = True
+        per_row, _ = self.sweep(lambda xp, _, block: (look(xp, block), ()), keep)
+        return tuple(numbers[rows] for numbers in per_row)
 
     # ---- verbs ------------------------------------------------------------------------------
 
@@ -244,12 +262,8 @@ class RowSource(ABC):
 
     def scores_of(self, rows: npt.NDArray[np.intp], V: Floats, s: Floats) -> tuple[Floats, Floats]:
         """Incoherence and residual of the rows numbered `rows`, in ascending order."""
-        if len(rows) <= FEW_ROWS:
-            return score_rows(np, self.take(rows), V, s)
-        keep = np.zeros(self.shape[0], dtype=bool)
-        keep[rows] = True
-        E, R = self.scores(V, s, keep)
-        return E[rows], R[rows]
+        E, R = self.pick(rows, lambda xp, block: score_rows(xp, block, V, s))
+        return E, R
 
     def residuals(self, V: Floats) -> Floats:
         """Orthogonal distance ||x - VV'x|| of every row, (n_rows,)."""

@@ -21,6 +21,11 @@ class View(RowSource):
         self.dtype = source.dtype
 
     @property
+    def picks_rows(self) -> bool:
+        """As the source does."""
+        return self.source.picks_rows
+
+    @property
     def row_bytes(self) -> float:
         """Memory that a row of the source takes."""
         return self.source.row_bytes
