@@ -155,16 +155,16 @@ def test_noiseless_rows_are_all_looked_at(sparing):
         assert_array_equal(out, largest(exact_scores(fit)[1], 300))
         keep = keep & ~out
     assert problem.scorer.hopeless == {3}
-    assert found.exact is not None
+    assert not found.spared
 
 
 def test_no_shadow_without_room(monkeypatch):
     monkeypatch.setattr(scores, "SMALL", SPARING)
-    problem = problem_over(data(d=50).X)
-    assert problem.scorer.room == 2  # a twentyfifth of 50 features
-    keep = np.ones(problem.n, dtype=bool)
-    assert problem.scorer.of(problem.finder.find(keep, 3), keep).exact is not None
-    assert problem.scorer.of(problem.finder.find(keep, 2), keep).exact is None
+    keep = np.ones(3000, dtype=bool)
+    for d, rank, room in ((200, 2, 6), (150, 2, 6), (100, 2, 4), (50, 2, 3), (40, 2, 1)):
+        problem = problem_over(data(d=d).X, rank=rank)
+        assert problem.scorer.room == room  # a twentyfifth of d, at least rank + 1, or nothing
+        assert problem.scorer.of(problem.finder.find(keep, 2), keep).spared == (room > 1)
 
 
 # Bounds

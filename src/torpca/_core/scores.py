@@ -21,8 +21,9 @@ from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Mask, Rows, place, row_squares
 from torpca._sources.tall import tall_matmul
 
-# The coordinates may take this share of the memory of the rows themselves, or SMALL bytes.
-ROOM = 1 / 25
+# The coordinates may take this share of the memory of the rows themselves, or so much if it gives
+# room to no more than one fit; or SMALL bytes.
+ROOM, LEAST_ROOM = 1 / 25, 1 / 16
 # A pass over a table of so many bytes costs less than sparing it does.
 SMALL = 2**20
 # Looking at single rows costs as much as a new shadow when they are this share of all.
@@ -53,9 +54,11 @@ class Scorer:
         n, d = source.shape
         self.n_rows = n
         spared = finder.has_gram and 8 * n * d > SMALL
-        room = int(max(ROOM * source.row_bytes, SMALL / n) / 8) if spared else 0
-        # Directions of the set at hand, and those of all rows, which every loop begins with.
-        self.room = finder.width = min(room, 2 * (rank + 1), d)
+        # Directions of the set at hand and, if there is room, of all rows: every loop begins there.
+        room = int(max(ROOM * source.row_bytes, SMALL / n) / 8)
+        if 8 * (rank + 1) <= LEAST_ROOM * source.row_bytes:
+            room = max(room, rank + 1)
+        self.room = finder.width = min(room, 2 * (rank + 1), d) if spared else 0
         self.shadow: Shadow | None = None
         self.first: Floats | None = None
         self.looked_at = 0  # rows, since the shadow was cast
@@ -99,8 +102,8 @@ class Scores:
     def __init__(self, scorer: Scorer, fit: Fit, keep: Keep) -> None:
         self.scorer, self.fit, self.kept = scorer, fit, keep
         self.exact: dict[str, Floats] | None = None
-        if not scorer.has_room_for(fit):
-            self._score_all()
+        self.spared = scorer.has_room_for(fit)
+        if not self.spared:
             return
         shadow = scorer.shadow
         self.fresh = shadow is None or shadow.sine(fit) > LOST
@@ -118,8 +121,9 @@ class Scores:
         """Mask of the rows whose incoherence is `limit` or more."""
         if limit == np.inf:
             return np.zeros(self.scorer.n_rows, dtype=bool)
-        if self.exact is not None:
-            return np.greater_equal(self.exact["E"], limit)
+        if not self.spared:
+            E = self.fit.incoherences() if self.exact is None else self.exact["E"]
+            return np.greater_equal(E, limit)
         found = np.greater_equal(self.low["E"], limit**2)
         doubt = np.flatnonzero(~found & (self.high["E"] >= limit**2))
         values = self._look_at(doubt, "E")
@@ -130,19 +134,14 @@ class Scores:
 
     def left_over(self, keep: Mask) -> float:
         """||X_keep (I - VV')||_F."""
-        if self.exact is None:
-            found = self.scorer.finder.left_over(self.fit, keep)
-            if found is not None:
-                return found
-            self._score_all()
-        assert self.exact is not None
-        return norm(self.exact["R"][keep])
+        found = self.scorer.finder.left_over(self.fit, keep) if self.spared else None
+        return norm(self._all("R")[keep]) if found is None else found
 
     def _largest(self, score: str, count: int) -> Mask:
         """HT(score): as `largest` does it, with no more rows looked at than needed."""
         n = self.scorer.n_rows
-        if self.exact is not None:
-            return largest(self.exact[score], count)
+        if not self.spared:
+            return largest(self._all(score), count)
         if count <= 0 or count >= n:
             return np.full(n, count > 0)
         low, high = self.low[score], self.high[score]
@@ -189,13 +188,17 @@ class Scores:
             return None
         if number > HOPELESS * n:
             scorer.hopeless.add(self.fit.V.shape[1])
-            self._score_all()
+            self.spared = False
             return None
         scorer.looked_at += number
         return self._exactly(rows)[score]
 
-    def _score_all(self) -> None:
-        self.exact = self._exactly(None)
+    def _all(self, score: str) -> Floats:
+        """Score of every row to all digits."""
+        self.spared = False
+        if self.exact is None:
+            self.exact = self._exactly(None)
+        return self.exact[score]
 
     def _exactly(self, rows: Numbers | None) -> dict[str, Floats]:
         E, R = self.fit.scores(rows)

@@ -69,6 +69,13 @@ class Fit:
         assert self.frame.factors is None
         return self.rows().scores_of(rows, self.V, self.s)
 
+    def incoherences(self) -> Floats:
+        """Incoherence E of every row, which takes less than both scores."""
+        Y = self.rows().matmul(self.V)
+        Y /= self.s / self.frame.unit
+        E = np.sqrt(np.vecdot(Y, Y))
+        return self.frame.restore(E, E)[0]
+
     def coordinates(self, rows: npt.NDArray[np.intp]) -> Floats:
         """V'(x - mean) of the rows with these numbers, (len(rows), k), in the unit of the frame."""
         return self.rows().pick(rows, lambda xp, block: (tall_matmul(xp, block, self.V),))[0]
