@@ -60,10 +60,14 @@ def torp_g(
 
     Notes
     -----
-    The paper bounds the run time by O(n^2 d), one SVD for each row removed, and leaves a faster
-    algorithm open. All rows that
-    qualify are removed at once here, as its rule allows, and the Gram matrix is updated by the
-    removed rows alone, so the n d^2 of an ordinary PCA is paid once (see `benchmarks/torp_g.py`).
+    The paper bounds the run time by O(n^2 d), a factor n more than PCA, because each iteration may
+    remove one row only, and leaves a faster algorithm open. All rows that qualify are removed at
+    once here, as its rule allows. No better bound is known for that, so it is measured: with 1 % of
+    bad rows and 3125, 12 500, 50 000 and 200 000 rows (100 features, rank 5), iterations are 20,
+    22, 44 and 35 when bad rows lie in all directions, 4 or 5 when on a line, 4 to 7 for a mixture,
+    and at most 3 for a cluster or short rows. They grow far more slowly than n. The Gram matrix is
+    updated by the removed rows alone, so the n d^2 of an ordinary PCA is paid once
+    (`python -m benchmarks.torp_speed`).
 
     References
     ----------
