@@ -235,7 +235,7 @@ def test_one_set_after_the_other_as_well_as_each_on_its_own(shape, center):
 
 
 def test_the_gram_matrix_is_updated_by_the_rows_that_moved(monkeypatch):
-    X = np.random.default_rng(4).standard_normal((200, 10))
+    X = np.random.default_rng(4).standard_normal((2000, 10))
     finder = finder_over(X)
     counted, gram = [], finder.source.gram
 
@@ -244,18 +244,21 @@ def test_the_gram_matrix_is_updated_by_the_rows_that_moved(monkeypatch):
         return gram(keep)
 
     monkeypatch.setattr(finder.source, "gram", counting)
-    keep = np.ones(200, dtype=bool)
+    keep = np.ones(2000, dtype=bool)
     finder.find(keep, 2)
     other = keep.copy()
-    other[:7] = False
+    other[:70] = False
     finder.find(other, 2)
     back = keep.copy()
-    back[5:11] = False
+    back[30:90] = False
     finder.find(back, 2)
     finder.find(back, 3)
-    assert counted == [200, 7, 4, 5]
+    assert counted == [2000, 70, 20, 30]
+    finder.find(keep, 2)
+    finder.find(other, 2)
+    assert counted[4:] == []  # these are remembered
     finder.find(~back, 2)  # more rows moved than stay: summed afresh
-    assert counted[4:] == [6]
+    assert counted[4:] == [60]
 
 
 def test_signs_are_fixed_by_a_rule():

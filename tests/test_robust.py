@@ -419,7 +419,7 @@ def test_moments_follow_weights_as_they_change(kind):
     X = rng().standard_normal((30, 12)) + 100
     finder = SubspaceFinder(as_source(X), np.max(np.abs(X), axis=1), True)
     frame = finder.find(np.ones(30), 2).frame
-    moments = kind(frame, True)
+    moments = kind(frame, True, finder.magnitudes)
     weights = np.ones(30)
     for row in range(12):
         weights = weights.copy()

@@ -670,3 +670,21 @@ def test_importing_loads_no_optional_package():
 def test_the_contract_says_what_a_subclass_must_define():
     with pytest.raises(NotImplementedError, match=r"RowSourceContract must define make_source"):
         RowSourceContract().test_gram()
+
+
+def test_few_kept_rows_make_few_blocks():
+    X = np.random.default_rng(0).standard_normal((1000, 4))
+    source = as_source(X, block_rows=100)
+    for keep, sizes in (
+        (np.arange(1000) % 50 == 3, [20]),
+        (np.arange(1000) % 5 == 0, [100, 100]),
+        (np.arange(1000) >= 730, [100, 100, 70]),
+        (np.ones(1000, dtype=bool), [100] * 10),
+        (np.zeros(1000, dtype=bool), []),
+    ):
+        blocks = list(source.blocks(keep))
+        assert [len(block) for _, _, block in blocks] == sizes
+        if sizes:
+            np.testing.assert_array_equal(np.concatenate([b for _, _, b in blocks]), X[keep])
+            rows = [np.arange(1000)[rows] for _, rows, _ in blocks]
+            np.testing.assert_array_equal(np.concatenate(rows), np.flatnonzero(keep))

@@ -222,6 +222,16 @@ class RowSourceContract:
         for name, seen in (("source", source), ("centred", source.centered(mean()))):
             assert_array_equal(~np.isfinite(seen.magnitudes()), bad, err_msg=name)
 
+    def test_squares(self) -> None:
+        """Sum of squares of each row."""
+        for name, source, dense in self.pairs():
+            self.close(source.squares(), np.square(dense).sum(axis=1), name)
+
+    def test_row_bytes(self) -> None:
+        """Memory of a row is no more than that of its numbers and their places."""
+        for name, source, _ in self.pairs():
+            assert 0 < source.row_bytes <= 16 * N_FEATURES, name
+
     def test_total_and_mean(self) -> None:
         """Sum and mean of the kept rows; both are zero when there are none."""
         for name, source, dense in self.pairs():
@@ -281,6 +291,14 @@ class RowSourceContract:
                 # Squares that cancel leave the square root of rounding.
                 self.close(R**2, rest**2, label)
                 self.close(source.residuals(V) ** 2, rest**2, label)
+                for which, keep in masks(N_ROWS):
+                    E, R = source.scores(V, s, keep)
+                    kept = f"{label}, {which} kept"
+                    self.close(E[keep], np.linalg.norm(Y / s, axis=1)[keep], kept)
+                    self.close(R[keep] ** 2, rest[keep] ** 2, kept)
+                    E, R = source.scores_of(np.flatnonzero(keep), V, s)
+                    self.close(E, np.linalg.norm(Y / s, axis=1)[keep], kept)
+                    self.close(R**2, rest[keep] ** 2, kept)
 
     # ---- accuracy -----------------------------------------------------------------------------
 

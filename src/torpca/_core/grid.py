@@ -28,6 +28,8 @@ class Choice:
     fit: Fit
     mu: float
     """Incoherence of the rows that were kept."""
+    residual: float
+    """Residual of a row in the median."""
     evidence: tuple[Mapping[str, float], ...]
 
 
@@ -67,20 +69,20 @@ def choose_rho(
     the smallest rho wins: it spares most good rows.
     """
     rhos = rho_grid(problem.n, problem.rank, criteria) if given is None else [given]
-    runs, fits, residuals, floors, mus = [], [], [], [], []
+    runs, fits = [], []
     for rho in rhos:
         count = fraction_count(rho, problem.n)
         limit = max_iter or theorem_iterations(problem.n, tol)
         cut = Thresholds(n_residual=count, n_incoherence=count)
-        run = inner_loop(problem, problem.rank, cut, max_iter=limit, tol=tol)
-        fit = problem.finder.find(run.keep, problem.rank)
-        E, R = fit.scores()
-        runs.append(run)
-        fits.append(fit)
+        runs.append(inner_loop(problem, problem.rank, cut, max_iter=limit, tol=tol))
+        fits.append(problem.finder.find(runs[-1].keep, problem.rank))
+    residuals, mus, floor = [], [], np.full(problem.n, np.inf)
+    for run, fit, (E, R) in zip(runs, fits, problem.scorer.of_each(fits), strict=True):
         residuals.append(R)
-        floors.append(fit.rounding(E, R))
+        np.minimum(floor, fit.rounding(E, R), out=floor)
         mus.append(float(np.max(E[run.keep]) * np.sqrt(problem.n / problem.rank)))
-    logs = log_residuals(residuals, floors)
+    medians = [float(np.median(R)) for R in residuals]
+    logs = log_residuals(residuals, floor)
     duels = [[lead(a, b) for b in logs] for a in logs]
     best = max(range(len(rhos)), key=lambda i: (min(share for share, _ in duels[i]), i))
     chosen = max(i for i, (share, error) in enumerate(duels[best]) if share <= 2 * error)
@@ -97,16 +99,16 @@ def choose_rho(
             rhos, logs, runs, mus, duels[best], strict=True
         )
     )
-    return Choice(rhos[chosen], runs[chosen], fits[chosen], max(1.0, mus[chosen]), evidence)
+    mu = max(1.0, mus[chosen])
+    return Choice(rhos[chosen], runs[chosen], fits[chosen], mu, medians[chosen], evidence)
 
 
-def log_residuals(residuals: list[Floats], floors: list[Floats]) -> list[Floats]:
+def log_residuals(residuals: list[Floats], floor: Floats) -> list[Floats]:
     """Logarithm of each row's residual; residuals that are all rounding count as equal.
 
-    The floor is that of the candidate that sees most sharply. Rows where it is zero are zero
-    themselves; they say nothing and are left out.
+    The `floor` (n,) is that of the candidate that sees most sharply. Rows where it is zero are
+    zero themselves; they say nothing and are left out.
     """
-    floor = np.min(floors, axis=0)
     told = floor > 0
     if not told.any():
         return [np.zeros(1) for _ in residuals]

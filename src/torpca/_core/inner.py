@@ -9,8 +9,6 @@ import numpy as np
 
 from torpca._core.loop import Callback, Run, Step, iterate
 from torpca._core.problem import Problem
-from torpca._core.subspace import norm
-from torpca._core.threshold import largest
 from torpca._sources.base import Mask
 
 
@@ -37,19 +35,16 @@ def inner_loop(
 
     def step(keep: Mask) -> Step:
         fit = problem.finder.find(keep, k)  # SVD_k(M - C^(t))
-        E, R = fit.scores()
-        # Residuals that rounding alone explains tie at zero. Without this the good rows of
-        # noiseless data would be ranked by the order in which sums were taken.
-        R = np.where(fit.rounding(E, R) >= R, 0.0, R)
-        by_residual = largest(R, cut.n_residual)  # HT_rho(R)
-        by_incoherence = largest(E, cut.n_incoherence)  # HT_rho(E) or HT_2rho(M, E)
+        scores = problem.scorer.of(fit, keep)
+        by_residual = scores.largest_residuals(cut.n_residual)  # HT_rho(R)
+        by_incoherence = scores.largest_incoherences(cut.n_incoherence)  # HT_rho(E), HT_2rho(M, E)
+        influential = int(np.count_nonzero(scores.incoherent(cut.eta)))
         keep = ~(by_residual | by_incoherence)  # the complement of CS^(t+1)
-        influential = int(np.count_nonzero(cut.eta <= E))
         return Step(
             fit,
             keep,
             dropped={"residual": cut.n_residual, "incoherence": cut.n_incoherence},
-            objective=norm(R[keep]),
+            objective=scores.left_over(keep),
             halt=influential >= cut.max_influential,  # tau; it never becomes false again
         )
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from torpca._core.frame import LARGEST, SMALLEST
+from torpca._core.scores import Scorer
 from torpca._core.subspace import SubspaceFinder
 from torpca._core.threshold import fraction_count
 from torpca._sources import RowSource, as_source
@@ -26,12 +28,13 @@ REMEDY = {
 
 @dataclass(frozen=True)
 class Problem:
-    """Checked input of an algorithm: finite rows, a possible rank, a way to find subspaces."""
+    """Checked input: finite rows, a possible rank, ways to find subspaces and to score rows."""
 
     source: RowSource
     rank: int
     center: bool
     finder: SubspaceFinder
+    scorer: Scorer
 
     @property
     def n(self) -> int:
@@ -58,10 +61,13 @@ def open_problem(X: Any, rank: Any, center: Any, callback: Any) -> Problem:
         raise TypeError(
             f"callback={callback!r} must be callable with one Iteration, or None. Give a function."
         )
-    magnitudes = check_finite(source)
-    return Problem(
-        source, int(rank), bool(center), SubspaceFinder(source, magnitudes, bool(center))
-    )
+    squares = source.squares()
+    lengths = np.sqrt(squares)
+    # Where squares say how long rows are, no need to look at entries one by one.
+    if not (np.min(lengths) >= SMALLEST and np.max(lengths) <= LARGEST):
+        lengths = check_finite(source)
+    finder = SubspaceFinder(source, lengths, bool(center))
+    return Problem(source, int(rank), bool(center), finder, Scorer(finder, int(rank), squares))
 
 
 def check_finite(source: RowSource) -> Floats:

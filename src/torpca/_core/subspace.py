@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import eigh
 
-from torpca._core.frame import Frame, choose_frame
+from torpca._core.frame import Frame, choose_frame, frame_of_size
 from torpca._core.krylov import OVERSAMPLING, expanded, krylov_subspace
 from torpca._core.moments import Keep, KeptMoments, KeptRowGram, weighted, weighted_total
 from torpca._sources import Deflated, RowSource
 from torpca._sources.base import Floats, Mask
+from torpca._sources.tall import tall_matmul
 
 # Squaring the rows squares their condition number: below this share of the largest singular value
 # a Gram matrix says nothing reliable, and the next directions are looked for in the residuals.
@@ -24,8 +26,13 @@ RESIDUAL_ULPS = 32.0
 # The same for the part of a row that taking the mean off adds: one rounding each.
 MEAN_ULPS = 2.0
 EPS64 = float(np.finfo(np.float64).eps)
+# With less than this times its rounding in the directions of a Gram matrix polishing adds nothing,
+# unless all but this share of the rows' size is in them.
+SHARP, EXACT_FIT = 64.0, 1e-6
 # Below this share of the trace a Gram matrix, less most of it, knows nothing of a direction.
 BLURRED = 1e-12
+# Above this share of the trace the sum of squares beyond a subspace has ten digits.
+LEFT_OVER = 1e-5
 # Sides of a Gram matrix up to which all of its directions are found in no time, and how often
 # larger ones are multiplied for a few of them.
 EASY, POWERS = 100, 6
@@ -55,19 +62,43 @@ class Fit:
         """Return the view of the data that V and s refer to."""
         return self.frame.about(self.mean)
 
-    def scores(self) -> tuple[Floats, Floats]:
-        """Incoherence E and residual R of every row, R in the user's unit."""
-        return self.frame.restore(*self.rows().scores(self.V, self.s / self.frame.unit))
+    def scores(self, rows: npt.NDArray[np.intp] | None = None) -> tuple[Floats, Floats]:
+        """Incoherence E and residual R of every row, R in the user's unit.
+
+        With `rows`, of the rows with these numbers, in ascending order; not in a frame of its own.
+        """
+        if rows is None:
+            return self.frame.restore(*self.rows().scores(self.V, self.s / self.frame.unit))
+        assert self.frame.factors is None
+        return self.rows().scores_of(rows, self.V, self.s)
+
+    def incoherences(self) -> Floats:
+        """Incoherence E of every row, which takes less than both scores."""
+        Y = self.rows().matmul(self.V)
+        Y /= self.s / self.frame.unit
+        E = np.sqrt(np.vecdot(Y, Y))
+        return self.frame.restore(E, E)[0]
+
+    def coordinates(self, rows: npt.NDArray[np.intp]) -> Floats:
+        """V'(x - mean) of the rows with these numbers, (len(rows), k), in the unit of the frame."""
+        return self.rows().pick(rows, lambda xp, block: (tall_matmul(xp, block, self.V),))[0]
 
     def rounding(self, E: Floats, R: Floats) -> Floats:
-        """Size of residual that rounding can produce, row by row.
+        """Size of residual that rounding can produce, row by row."""
+        of_R, of_E, shift = self.rounding_weights
+        return of_R * R + of_E * E + shift
+
+    @property
+    def rounding_weights(self) -> tuple[float, float, float]:
+        """What R, E and one count in the size of residual that rounding can produce.
 
         A direction of size s_j is known to eps s_1/s_j at best, and a row has s_j E of it, so the
         error of its residual is about eps s_1 E. Taking the mean off adds its own rounding.
         """
-        s1 = self.s[0] if len(self.s) else 0.0
+        s1 = float(self.s[0]) if len(self.s) else 0.0
         shift = 0.0 if self.mean is None else norm(np.abs(self.mean))
-        return self.eps * (RESIDUAL_ULPS * (R + self.blur * s1 * E) + MEAN_ULPS * shift)
+        ulps = RESIDUAL_ULPS * self.eps
+        return ulps, ulps * self.blur * s1, MEAN_ULPS * self.eps * shift
 
 
 def subspace_change(V: Floats, W: Floats) -> float:
@@ -92,6 +123,10 @@ class SubspaceFinder:
     ) -> None:
         self.source = source
         self.magnitudes = magnitudes
+        # Where the shortest row needs no other unit, no set of rows does.
+        shortest = float(np.min(magnitudes))
+        plain = frame_of_size(source, magnitudes, shortest)
+        self._plain = plain if shortest > 0 and plain.factors is None else None
         self.center = center
         self.near = near
         self.eps = float(np.finfo(source.dtype).eps)
@@ -99,14 +134,16 @@ class SubspaceFinder:
         self.solve = choose_solver(n, d)
         self._moments: KeptMoments | KeptRowGram | None = None
         self._last: Floats | None = None
+        self.width = 0  # directions to find at least, for `top`: they come nearly for free
+        self._top: tuple[Keep, Floats] | None = None
 
     def find(self, keep: Keep, k: int, *, polish: bool = False) -> Fit:
         """Top `k` directions of the kept rows; fewer if the rows have no more.
 
         `keep` is a mask, or a weight for each row. `polish` spends two more passes on directions
-        accurate to rounding.
+        accurate to rounding, where the Gram matrix does not have them so already.
         """
-        frame = choose_frame(self.source, self.magnitudes, keep > 0)
+        frame = self._frame(keep)
         if self.solve is krylov_subspace:
             mean = self._mean(frame, keep)
             rows, mask = weighted(frame.about(mean), keep)
@@ -115,7 +152,13 @@ class SubspaceFinder:
         else:
             mean, G = self._moments_in(frame).of(keep)
             rows, mask = weighted(frame.about(mean), keep)
-            V, s = (near_top_of_gram if self.near and not polish else top_of_gram)(G, k)
+            if self.near and not polish:
+                V, s = near_top_of_gram(G, k)
+            else:
+                V, s = top_of_gram(G, max(k + polish, self.width))
+                self._top = keep, V
+                polish = polish and not self._sharp(s, k)
+                V, s = V[:, :k], s[:k]
             if self.solve is _solve_dual:
                 V = _from_left(rows, mask, V, s)
         zero = RANK_ULPS * self.eps * s[0]
@@ -178,8 +221,7 @@ class SubspaceFinder:
 
         The (d, d) one or, for few, long rows, the (n_kept, n_kept) one; in the unit of the frame.
         """
-        frame = choose_frame(self.source, self.magnitudes, keep > 0)
-        return self._moments_in(frame).of(keep)
+        return self._moments_in(self._frame(keep)).of(keep)
 
     def beyond(self, fit: Fit, keep: Keep, q: int) -> Floats:
         """Directions (d, q) in which the rows of `keep` leave the subspace most, to a few digits.
@@ -199,6 +241,30 @@ class SubspaceFinder:
         beside: Floats = np.linalg.qr(W - fit.V @ (fit.V.T @ W))[0]
         return beside
 
+    @property
+    def has_gram(self) -> bool:
+        """Whether the (d, d) Gram matrix of the kept rows is at hand."""
+        return self.solve is _solve_gram
+
+    def top(self, keep: Keep, m: int) -> Floats:
+        """Top `m` directions (d, m) of the kept rows as their Gram matrix has them."""
+        if self._top is None or self._top[0] is not keep or self._top[1].shape[1] < m:
+            self._top = keep, top_of_gram(self.moments(keep)[1], m)[0]
+        return self._top[1][:, :m]
+
+    def left_over(self, fit: Fit, keep: Keep) -> float | None:
+        """||X_keep (I - VV')||_F from the Gram matrix; None where it is too little for that."""
+        mean, G = self.moments(keep)
+        size = float(np.trace(G))
+        rest = size - float(np.sum(fit.V * (G @ fit.V)))
+        if not rest > LEFT_OVER * size:
+            return None
+        if mean is not None and fit.mean is not None:
+            move = mean - fit.mean
+            move = move - fit.V @ (fit.V.T @ move)
+            rest += float(np.sum(keep)) * float(move @ move)
+        return float(np.sqrt(rest))
+
     def _beyond(self, fit: Fit, keep: Keep) -> tuple[Floats, float, RowSource, Mask]:
         """Gram matrix of what is left of the rows of `keep` beyond `fit`, and the trace with it.
 
@@ -215,12 +281,26 @@ class SubspaceFinder:
             G = G - Y @ Y.T
         return (G + G.T) / 2, size, rows, mask
 
+    def _frame(self, keep: Keep) -> Frame:
+        return self._plain or choose_frame(self.source, self.magnitudes, keep > 0)
+
     def _moments_in(self, frame: Frame) -> KeptMoments | KeptRowGram:
         if self._moments is None or self._moments.frame.unit != frame.unit:
             kind = KeptMoments if self.solve is _solve_gram else KeptRowGram
-            self._moments = kind(frame, self.center)
+            self._moments = kind(frame, self.center, self.magnitudes)
         self._moments.frame = frame
         return self._moments
+
+    def _sharp(self, s: Floats, k: int) -> bool:
+        """Whether the Gram matrix has the top `k` directions as accurately as the rows have them.
+
+        It knows them to eps s_1^2/(s_k^2 - s_{k+1}^2) and what wear adds to that. Where s_{k+1} is
+        next to nothing the rows lie in a subspace, which they themselves know better.
+        """
+        if not isinstance(self._moments, KeptMoments) or len(s) <= k or s[k] <= EXACT_FIT * s[0]:
+            return False
+        gap = float(s[k - 1] ** 2 - s[k] ** 2)
+        return self._moments.wear * float(s[0] ** 2) <= SHARP * gap
 
     def _rounding_of(self, mean: Floats, n_kept: int) -> float:
         """Size of the directions that taking off a `mean` leaves behind by rounding alone.

@@ -26,6 +26,8 @@ BLOCK_BYTES = 2**21
 MIN_BLOCK_ROWS = 8
 # Tables up to this size are one block: starting threads would cost more than the cache saves.
 SMALL_BYTES = 2**24
+# So many rows are picked at a time; for more, some kinds make a pass.
+FEW_ROWS = 1024
 
 
 def default_block_rows(n_rows: int, n_features: int) -> int:
@@ -71,6 +73,17 @@ def row_norms(xp: Any, block: Array) -> Array:
     return xp.sqrt(row_squares(xp, block))
 
 
+def score_rows(xp: Any, block: Array, V: Floats, s: Floats) -> tuple[Array, Array]:
+    """Incoherence ||diag(1/s) V'x|| and residual ||x - VV'x|| of each row of `block`."""
+    basis = place(xp, V, block)
+    Y = block @ basis
+    # The residual is formed, never taken as ||x||^2 - ||V'x||^2: at noise 1e-9 that difference is
+    # all rounding error.
+    rest = Y @ basis.T
+    rest -= block
+    return row_norms(xp, Y / place(xp, s, block)), row_norms(xp, rest)
+
+
 def dtype_of(block: Array) -> Any:
     """Type of the numbers of `block`, NumPy's name for it."""
     if isinstance(block, np.ndarray):
@@ -99,6 +112,16 @@ class RowSource(ABC):
     shape: tuple[int, int]
     dtype: np.dtype[Any]
 
+    @property
+    def picks_rows(self) -> bool:
+        """Whether picking rows one by one costs no more than their share of a pass."""
+        return True
+
+    @property
+    def row_bytes(self) -> float:
+        """Memory that a row takes where it lives, on average."""
+        return float(self.shape[1] * self.dtype.itemsize)
+
     # ---- what a kind must say -----------------------------------------------------------
 
     @abstractmethod
@@ -126,6 +149,19 @@ class RowSource(ABC):
             ((rows, *kernel(xp, rows, block)) for xp, rows, block in self.blocks(keep)),
         )
 
+    def pick(
+        self, rows: npt.NDArray[np.intp], look: Callable[[Any, Array], tuple[Array, ...]]
+    ) -> tuple[Floats, ...]:
+        """What `look(namespace, block)` says of each of the rows numbered `rows`, ascending."""
+        if len(rows) <= FEW_ROWS or self.picks_rows:
+            pieces = [rows[i : i + FEW_ROWS] for i in range(0, len(rows), FEW_ROWS)] or [rows]
+            parts = [look(np, self.take(piece)) for piece in pieces]
+            return tuple(np.concatenate(numbers) for numbers in zip(*parts, strict=True))
+        keep = np.zeros(self.shape[0], dtype=bool)
+        keep[rows] = True
+        per_row, _ = self.sweep(lambda xp, _, block: (look(xp, block), ()), keep)
+        return tuple(numbers[rows] for numbers in per_row)
+
     # ---- verbs ------------------------------------------------------------------------------
 
     def magnitudes(self) -> Floats:
@@ -135,6 +171,15 @@ class RowSource(ABC):
             return (xp.max(xp.abs(block), axis=1),), ()
 
         return self.sweep(kernel)[0][0]
+
+    def squares(self) -> Floats:
+        """Sum of squares of each row, (n_rows,); infinite where that is beyond every float."""
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            return (row_squares(xp, block),), ()
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.sweep(kernel, native=np.float64)[0][0]
 
     def total(self, keep: Mask) -> Floats:
         """Sum of the kept rows, (n_features,)."""
@@ -209,18 +254,21 @@ class RowSource(ABC):
 
         return self.sweep(kernel, keep)[1][0]
 
-    def scores(self, V: Floats, s: Floats) -> tuple[Floats, Floats]:
-        """Incoherence ||diag(1/s) V'x|| and residual ||x - VV'x|| of every row, in one pass."""
+    def scores(self, V: Floats, s: Floats, keep: Mask | None = None) -> tuple[Floats, Floats]:
+        """Incoherence ||diag(1/s) V'x|| and residual ||x - VV'x|| of every row, in one pass.
+
+        With `keep`, of the kept rows; the others read zero.
+        """
 
         def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-            basis = place(xp, V, block)
-            Y = block @ basis
-            # The residual is formed, never taken as ||x||^2 - ||V'x||^2: at noise 1e-9 that
-            # difference is all rounding error.
-            R = row_norms(xp, block - Y @ basis.T)
-            return (row_norms(xp, Y / place(xp, s, block)), R), ()
+            return score_rows(xp, block, V, s), ()
 
-        E, R = self.sweep(kernel)[0]
+        E, R = self.sweep(kernel, keep)[0]
+        return E, R
+
+    def scores_of(self, rows: npt.NDArray[np.intp], V: Floats, s: Floats) -> tuple[Floats, Floats]:
+        """Incoherence and residual of the rows numbered `rows`, in ascending order."""
+        E, R = self.pick(rows, lambda xp, block: score_rows(xp, block, V, s))
         return E, R
 
     def residuals(self, V: Floats) -> Floats:
@@ -282,18 +330,21 @@ def _double(array: Array) -> Array:
 
 
 def kept_slices(n: int, step: int, keep: Mask | None) -> Iterator[tuple[slice, Rows, Any]]:
-    """Walk 0..n in steps: (slice to read, row numbers it stands for, index into the read rows).
+    """Walk 0..n, `step` kept rows at a time: (slice to read, row numbers, index into the slice).
 
-    Steps in which no row is kept are passed over; the index is None where all rows are.
+    Few kept rows make few blocks, however far apart they are. The index is None where all rows of
+    the slice are kept.
     """
-    for start in range(0, n, step):
-        window = slice(start, min(start + step, n))
-        if keep is None:
+    if keep is None or keep.all():
+        for start in range(0, n, step):
+            window = slice(start, min(start + step, n))
             yield window, window, None
-            continue
-        inside = keep[window]
-        if inside.all():
+        return
+    kept = np.flatnonzero(keep)
+    for start in range(0, len(kept), step):
+        rows = kept[start : start + step]
+        window = slice(int(rows[0]), int(rows[-1]) + 1)
+        if window.stop - window.start == len(rows):
             yield window, window, None
-        elif inside.any():
-            index = np.flatnonzero(inside)
-            yield window, index + start, index
+        else:
+            yield window, rows, rows - window.start

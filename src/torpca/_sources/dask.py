@@ -36,6 +36,11 @@ class DaskSource(RowSource):
         self.dtype = dtype
         self.edges = np.concatenate([[0], np.cumsum(X.chunks[0])]).astype(int)
 
+    @property
+    def picks_rows(self) -> bool:
+        """Whether picking is cheap: a chunk is computed whole, however few rows are asked for."""
+        return False
+
     def sweep(self, kernel: Kernel, keep: Mask | None = None, native: Any = None) -> Any:
         """Run `kernel` on every chunk, one task each."""
         return gather(self.shape, kernel, self._results(self._tasks(kernel, keep)))

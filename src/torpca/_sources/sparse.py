@@ -48,6 +48,11 @@ class SparseSource(RowSource):
         self.block_rows = default_block_rows(*self.shape) * (1 if self.by_rows else 16)
         self._squares: Floats | None = None
 
+    @property
+    def row_bytes(self) -> float:
+        """Memory of a row's stored entries, values and column numbers, on average."""
+        return float(self.X.data.nbytes + self.X.indices.nbytes) / self.shape[0]
+
     def centered(self, mean: Floats) -> RowSource:
         """View of the rows less `mean`: the same matrix with another offset.
 
@@ -70,8 +75,7 @@ class SparseSource(RowSource):
     def blocks(self, keep: Mask | None = None) -> Iterator[tuple[Any, Rows, Array]]:
         """Yield dense float64 blocks."""
         for window, rows, index in kept_slices(self.shape[0], self.block_rows, keep):
-            block = self.X[window]
-            yield np, rows, self._dense(block if index is None else block[index])
+            yield np, rows, self._dense(self.X[window if index is None else rows])
 
     def take(self, rows: npt.NDArray[np.intp]) -> Floats:
         """Return the rows numbered `rows`, dense."""
@@ -194,8 +198,10 @@ class SparseSource(RowSource):
                 self._squares += np.bincount(rows, values * values, minlength=self.shape[0])
         return self._squares
 
-    def scores(self, V: Floats, s: Floats) -> tuple[Floats, Floats]:
+    def scores(self, V: Floats, s: Floats, keep: Mask | None = None) -> tuple[Floats, Floats]:
         """Incoherence and residual of every row, the latter by difference where that is safe."""
+        if keep is not None:  # a few rows
+            return super().scores(V, s, keep)
         Y = self.matmul(np.column_stack([V, self.offset]))
         Y, along_offset = Y[:, :-1], Y[:, -1]  # V'(x-m) and m'(x-m)
         m2 = self.offset @ self.offset

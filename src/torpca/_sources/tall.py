@@ -21,7 +21,7 @@ def tall_matmul(xp: Any, block: Array, V: Floats) -> Array:
     if not isinstance(block, np.ndarray):
         return xp.astype(block @ V, xp.float64, copy=False)
     out = np.empty((V.shape[1], len(block)))
-    step = max(1, AT_ONCE // V.size)
+    step = max(1, AT_ONCE // max(1, V.size))
     for i in range(0, len(block), step):
         out[:, i : i + step] = (block[i : i + step] @ V).T
     return out.T

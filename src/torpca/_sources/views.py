@@ -20,6 +20,16 @@ class View(RowSource):
         self.shape = source.shape
         self.dtype = source.dtype
 
+    @property
+    def picks_rows(self) -> bool:
+        """As the source does."""
+        return self.source.picks_rows
+
+    @property
+    def row_bytes(self) -> float:
+        """Memory that a row of the source takes."""
+        return self.source.row_bytes
+
     @abstractmethod
     def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
         """Return the block as this view shows it; `rows` says which rows it holds."""
