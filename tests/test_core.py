@@ -707,6 +707,20 @@ def test_the_choice_comes_with_its_evidence(noisy, algorithm):
         assert found.parameters["rho"] == unbeaten[-1]["rho"]
 
 
+@pytest.mark.parametrize(("algorithm", "center"), [(torp, False), (torp, True), (torp_bin, False)])
+def test_of_many_rows_a_part_tells_rho(algorithm, center):
+    made = make_outlier_subspace(30_000, 20, 2, 0.03, outliers="line", random_state=0)
+    found = algorithm(made.X + 5.0 * center, 2, center=center)
+    assert max(record["n_kept"] for record in found.grid) < 10_000
+    assert found.parameters["rho"] in [record["rho"] for record in found.grid]
+    # What is made of it is made of all rows.
+    again = algorithm(made.X + 5.0 * center, 2, center=center, rho=found.parameters["rho"])
+    assert again.grid is None
+    np.testing.assert_array_equal(found.support, again.support)
+    assert subspace_error(found.components.T, made.basis) < 1e-12
+    assert not np.any(found.support & made.outliers)
+
+
 def test_evidence_is_of_torp_at_that_rho(noisy):
     evidence = torp(noisy.X, 3).grid
     residuals = []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from torpca._core.inner import Thresholds, inner_loop
 from torpca._core.loop import Run
-from torpca._core.problem import Problem
+from torpca._core.problem import Problem, part_of
 from torpca._core.subspace import Fit
 from torpca._core.theorems import theorem_iterations, theorem_rho
 from torpca._core.threshold import fraction_count
@@ -17,6 +17,9 @@ from torpca._sources.base import Floats
 
 # Relative difference of residuals below which a row has no opinion.
 UNDECIDED = 1e-9
+# Numbers in the part of many rows that is asked, the fewest and most rows of it, and how many times
+# as many there must be; it has to show each direction.
+PART_NUMBERS, FEWEST, MOST, WORTH_IT, ROWS_PER_DIRECTION = 2**21, 4000, 10_000, 3, 100
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,27 @@ def choose_rho(
     max_iter: int | None = None,
     given: float | None = None,
     criteria: int = 2,
+    *,
+    rho_alone: bool = False,
 ) -> Choice:
-    """Run TORP at each rho of the grid (or the one `given`) and keep the best.
+    """Best rho of the grid (or the one `given`), and what TORP makes of it.
+
+    Neighbours on the grid differ by a factor of two, so that of many rows some thousand tell which
+    is best. What TORP makes of it is then found on all rows, unless `rho_alone` is wanted.
+    """
+    rhos = rho_grid(problem.n, problem.rank, criteria) if given is None else [given]
+    count = int(np.clip(PART_NUMBERS // problem.source.shape[1], FEWEST, MOST))
+    many = problem.n >= WORTH_IT * count and count >= ROWS_PER_DIRECTION * problem.rank
+    if not many or len(rhos) == 1:
+        return best_of(rhos, problem, tol, max_iter)
+    choice = best_of(rhos, part_of(problem, count), tol, max_iter)
+    if rho_alone:
+        return choice
+    return replace(best_of([choice.rho], problem, tol, max_iter), evidence=choice.evidence)
+
+
+def best_of(rhos: list[float], problem: Problem, tol: float, max_iter: int | None) -> Choice:
+    """Run TORP at each rho and keep the best.
 
     Two candidates are compared row by row: each row votes for the subspace it is nearer to. Most
     rows are good, so no trimming level is needed, and a few enormous rows cannot buy a direction
@@ -68,7 +90,6 @@ def choose_rho(
     duel is the least lost. Among those that it does not beat by more than two standard errors,
     the smallest rho wins: it spares most good rows.
     """
-    rhos = rho_grid(problem.n, problem.rank, criteria) if given is None else [given]
     runs, fits = [], []
     for rho in rhos:
         count = fraction_count(rho, problem.n)

@@ -70,6 +70,13 @@ def open_problem(X: Any, rank: Any, center: Any, callback: Any) -> Problem:
     return Problem(source, int(rank), bool(center), finder, Scorer(finder, int(rank), squares))
 
 
+def part_of(problem: Problem, count: int) -> Problem:
+    """The same problem on `count` of the rows, drawn with a fixed seed."""
+    rows = np.random.default_rng(0).choice(problem.n, count, replace=False)
+    some = problem.source.take(np.sort(rows).astype(np.intp))
+    return open_problem(some, problem.rank, problem.center, None)
+
+
 def check_finite(source: RowSource) -> Floats:
     """Largest absolute entry of each row, (n_rows,), after checking that all of them are finite."""
     magnitudes = source.magnitudes()

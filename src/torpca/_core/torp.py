@@ -85,7 +85,7 @@ def torp(
     mu = None if mu is None else check_mu(mu, problem.n)
     grid = None
     if rho is None and mu is None:
-        choice = choose_rho(problem, tol, max_iter)
+        choice = choose_rho(problem, tol, max_iter, rho_alone=True)
         rho, grid = choice.rho, choice.evidence
     elif rho is None and mu is not None:
         rho = theorem_rho(mu, rank)
