@@ -7,12 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torpca._core.subspace import (
-    SubspaceFinder,
-    near_top_of_gram,
-    subspace_change,
-    top_of_gram,
-)
+from torpca._core.gram import near_top_of_gram, top_of_gram
+from torpca._core.subspace import SubspaceFinder, subspace_change
 from torpca._robust.draw import some_rows
 from torpca._robust.flat import flat, principal_variances
 from torpca._robust.lines import Spread, reweighted, rows_for_all

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 
 from torpca._core.frame import Frame, choose_frame, frame_of_size
-from torpca._core.krylov import OVERSAMPLING, expanded, krylov_subspace
+from torpca._core.gram import leading_of_gram, near_top_of_gram, top_of_gram
+from torpca._core.krylov import krylov_subspace
 from torpca._core.moments import Keep, KeptMoments, KeptRowGram, weighted, weighted_total
 from torpca._sources import Deflated, RowSource
 from torpca._sources.base import Floats, Mask
@@ -33,12 +34,6 @@ SHARP, EXACT_FIT = 64.0, 1e-6
 BLURRED = 1e-12
 # Above this share of the trace the sum of squares beyond a subspace has ten digits.
 LEFT_OVER = 1e-5
-# Sides of a Gram matrix up to which all of its directions are found in no time, and how often
-# larger ones are multiplied for a few of them.
-EASY, POWERS = 100, 6
-# Sides from which on, beside so many wanted directions, products are quicker than a decomposition,
-# if so few of them are enough that directions spoil no more than this share of the rest.
-SLOW, WIDEST, FEW_PRODUCTS, HARDLY = 250, 20, 8, 1e-3
 # Largest side of a Gram matrix that is formed and decomposed.
 MAX_GRAM = 2000
 
@@ -367,53 +362,6 @@ def _from_left(rows: RowSource, keep: Mask, U: Floats, s: Floats) -> Floats:
     Y[keep] = U / np.where(s > 0, s, 1.0)
     V: Floats = np.linalg.qr(rows.rmatmul(keep, Y))[0]
     return V
-
-
-def top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
-    """Top `k` eigenvectors of G, and the square roots of its eigenvalues, largest first."""
-    m = G.shape[0]
-    k = min(k, m)
-    theta, V = eigh(G, subset_by_index=[m - k, m - 1], check_finite=False)
-    return V[:, ::-1], np.sqrt(np.maximum(theta[::-1], 0.0))
-
-
-def near_top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
-    """As `top_of_gram`, as well as need be: what is left beyond the directions is hardly larger.
-
-    By products with G, if few of them will do.
-    """
-    m = G.shape[0]
-    if m < SLOW or WIDEST * k > m:
-        return top_of_gram(G, k)
-    # A fixed seed: the same matrix has the same directions.
-    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((m, k + OVERSAMPLING)))[0]
-    total, tries, good = float(np.trace(G)), 0, False
-
-    def found(theta: Floats, wrong: Floats) -> bool:
-        nonlocal tries, good
-        tries += 1
-        # An angle of wrong / gap to the directions leaves its square times the largest in the rest.
-        gap = theta[k - 1] - theta[k] - wrong[k]
-        rest = max(total - float(np.sum(theta[:k])), 0.0)
-        spoilt = float(np.linalg.norm(wrong[:k])) * np.sqrt(max(theta[0], 0.0))
-        good = bool(spoilt < HARDLY * gap * np.sqrt(rest))
-        return good or tries > FEW_PRODUCTS
-
-    V, theta, _ = expanded(lambda V: G @ V, Q, G @ Q, found)
-    return (V[:, :k], np.sqrt(np.maximum(theta[:k], 0.0))) if good else top_of_gram(G, k)
-
-
-def leading_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
-    """As `top_of_gram`, to a few digits: directions that stand out are found, others are not."""
-    m = G.shape[0]
-    if m <= EASY:
-        return top_of_gram(G, k)
-    # A fixed seed: the same matrix has the same directions.
-    Q = np.random.default_rng(0).standard_normal((m, min(2 * k + 2, m)))
-    for _ in range(POWERS):
-        Q = np.linalg.qr(G @ Q)[0]
-    W, s = top_of_gram(Q.T @ G @ Q, k)
-    return Q @ W, s
 
 
 def polished(rows: RowSource, keep: Mask, V: Floats, s: Floats) -> tuple[Floats, Floats]:

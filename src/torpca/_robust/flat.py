@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigvalsh
 
-from torpca._core.subspace import leading_of_gram, near_top_of_gram
+from torpca._core.gram import leading_of_gram, near_top_of_gram
 from torpca._robust.sample import Sample
 from torpca._sources.base import Floats
 

@@ -15,9 +15,10 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from torpca._core.gram import top_of_gram
 from torpca._core.krylov import expanded
 from torpca._core.loop import Iteration
-from torpca._core.subspace import fix_signs, subspace_change, top_of_gram
+from torpca._core.subspace import fix_signs, subspace_change
 from torpca._robust.describe import RobustFit
 from torpca._robust.draw import some_rows
 from torpca._robust.limits import orthogonal_limit, score_limit
