@@ -21,7 +21,7 @@ from torpca._robust.loyalty import watch
 from torpca._robust.outlyingness import (
     axes_of_extreme_kurtosis,
     outlyingness,
-    pair_directions,
+    pair_projections,
 )
 from torpca._robust.precision import precision_law
 from torpca._robust.sample import draw_sample
@@ -163,10 +163,21 @@ def test_a_heap_of_equal_distances_does_not_swallow_the_spread():
 
 def test_outlyingness_does_not_depend_on_where_and_how_large_the_rows_are():
     Z = rng().standard_normal((300, 6))
-    D = pair_directions(Z, np.ones(300), 50, rng())
-    expected = outlyingness(Z @ D, np.ones(300)).distance
-    moved = outlyingness((1e3 * Z + 5.0) @ D, np.ones(300)).distance
-    np.testing.assert_allclose(moved, expected, rtol=1e-6)
+    expected = outlyingness(pair_projections(Z, np.ones(300), 50, rng()), np.ones(300)).distance
+    moved = pair_projections(1e3 * Z + 5.0, np.ones(300), 50, rng())
+    np.testing.assert_allclose(outlyingness(moved, np.ones(300)).distance, expected, rtol=1e-6)
+
+
+def test_projections_on_pairs_of_rows_follow_from_products():
+    Z = rng().standard_normal((40, 60))
+    Z[7] = Z[3]  # no direction runs through equal rows
+    P = pair_projections(Z, np.ones(40), 500, rng())
+    assert P.shape[1] < 500
+    np.testing.assert_allclose(
+        pair_projections(Z, np.ones(40), 500, rng(), products=Z @ Z.T), P, atol=1e-12
+    )
+    # No row reaches farther along a direction than it is long.
+    assert np.all(np.abs(P) <= np.linalg.norm(Z, axis=1)[:, None] * (1 + 1e-12))
 
 
 def test_rows_off_an_exact_subspace_are_the_most_outlying():

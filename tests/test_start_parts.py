@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torpca._core.gram import near_top_of_gram, top_of_gram
 from torpca._core.subspace import SubspaceFinder, subspace_change
 from torpca._robust.draw import some_rows
-from torpca._robust.flat import flat, principal_variances
+from torpca._robust.flat import flat, part_of, principal_variances
 from torpca._robust.lines import Spread, reweighted, rows_for_all
 from torpca._robust.sample import draw_sample
 from torpca._sources import as_source
@@ -190,6 +190,18 @@ def test_distances_from_a_flat_are_those_of_a_singular_value_decomposition(cente
         np.testing.assert_allclose(found.variances, s[:4] ** 2, rtol=1e-10)
         leverage = np.sum((Z @ Vt[:4].T / s[:4]) ** 2, axis=1) / keep.sum()
         np.testing.assert_allclose(found.leverage, leverage, rtol=1e-6)
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_sphered_rows_have_unit_variances_and_no_covariances(center):
+    for sample in long_sample(center, seed=3):
+        keep = np.where(np.arange(60) < 50, sample.weights, 0.0)
+        Y = part_of(sample, keep).sphered(6)
+        assert Y.shape == (60, 6)
+        w = keep / keep.sum()
+        np.testing.assert_allclose((Y * w[:, None]).T @ Y, np.eye(6), atol=1e-8)
+        if center:
+            np.testing.assert_allclose(w @ Y, 0.0, atol=1e-8)
 
 
 def test_rows_in_the_flat_are_at_no_distance():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import eigh
 
@@ -25,16 +27,21 @@ def top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
 
 
 def near_top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
-    """As `top_of_gram`, as well as need be: what is left beyond the directions is hardly larger.
-
-    By products with G, if few of them will do.
-    """
+    """As `top_of_gram`, as well as need be: what is left beyond the directions is hardly larger."""
     m = G.shape[0]
+    found = near_top(lambda V: G @ V, m, k, float(np.trace(G)))
+    return top_of_gram(G, k) if found is None else found
+
+
+def near_top(
+    multiply: Callable[[Floats], Floats], m: int, k: int, total: float
+) -> tuple[Floats, Floats] | None:
+    """The same by products with a matrix (m, m) of trace `total`; None if few would not do."""
     if m < SLOW or WIDEST * k > m:
-        return top_of_gram(G, k)
+        return None
     # A fixed seed: the same matrix has the same directions.
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((m, k + OVERSAMPLING)))[0]
-    total, tries, good = float(np.trace(G)), 0, False
+    tries, good = 0, False
 
     def found(theta: Floats, wrong: Floats) -> bool:
         nonlocal tries, good
@@ -46,18 +53,24 @@ def near_top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
         good = bool(spoilt < HARDLY * gap * np.sqrt(rest))
         return good or tries > FEW_PRODUCTS
 
-    V, theta, _ = expanded(lambda V: G @ V, Q, G @ Q, found)
-    return (V[:, :k], np.sqrt(np.maximum(theta[:k], 0.0))) if good else top_of_gram(G, k)
+    V, theta, _ = expanded(multiply, Q, multiply(Q), found)
+    return (V[:, :k], np.sqrt(np.maximum(theta[:k], 0.0))) if good else None
 
 
 def leading_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
     """As `top_of_gram`, to a few digits: directions that stand out are found, others are not."""
-    m = G.shape[0]
+    return leading(lambda V: G @ V, G.shape[0], k)
+
+
+def leading(multiply: Callable[[Floats], Floats], m: int, k: int) -> tuple[Floats, Floats]:
+    """The same by products with a matrix (m, m)."""
     if m <= EASY:
-        return top_of_gram(G, k)
+        G = multiply(np.eye(m))
+        return top_of_gram((G + G.T) / 2, k)
     # A fixed seed: the same matrix has the same directions.
     Q = np.random.default_rng(0).standard_normal((m, min(2 * k + 2, m)))
     for _ in range(POWERS):
-        Q = np.linalg.qr(G @ Q)[0]
-    W, s = top_of_gram(Q.T @ G @ Q, k)
+        Q = np.linalg.qr(multiply(Q))[0]
+    T = Q.T @ multiply(Q)
+    W, s = top_of_gram((T + T.T) / 2, k)
     return Q @ W, s

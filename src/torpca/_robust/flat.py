@@ -6,13 +6,14 @@ formed once, and what any part of the rows says follows from them without the ro
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import eigvalsh
 
-from torpca._core.gram import leading_of_gram, near_top_of_gram
+from torpca._core.gram import leading, leading_of_gram, near_top, near_top_of_gram, top_of_gram
+from torpca._robust.lines import EQUAL
 from torpca._robust.sample import Sample
 from torpca._sources.base import Floats
 
@@ -31,83 +32,158 @@ class Flat:
     residuals: Floats
     """Distance (m,) of each row from the subspace; zero if of the size of rounding."""
     leverage: Floats
-    rest: Floats
-    """What is left of the rows, (m, p), or the products (m, m) of that with each other."""
-    products: bool
+    part: Part
+    V: Floats
 
     def beside(self, weights: Floats, count: int) -> Floats:
         """Projections (m, count) on the directions in which weighted rows leave the subspace most.
 
         The directions are found to a few digits.
         """
-        inside = np.flatnonzero(weights > 0)
-        root = np.sqrt(weights[inside])[:, None]
-        if not self.products:
-            C = self.rest[inside] * root
-            return self.rest @ leading_of_gram(C.T @ C, count)[0]
-        K = self.rest[:, inside]
-        U, s = leading_of_gram(K[inside] * root * root.T, count)
-        P: Floats = K @ (root * U / np.where(s > 0, s, np.inf))
-        return P
+        return self.part.beside(self, weights, count)
+
+
+class Part(ABC):
+    """All rows of the sample about the mean of some of them, and the covariance of those."""
+
+    total: float
+    """Sum of the variances of those some."""
+
+    @abstractmethod
+    def top(self, rank: int) -> tuple[Floats, Floats, Floats, Floats]:
+        """Directions, their variances, scores (m, k) of all rows and squares (m,) of the rest."""
+
+    @abstractmethod
+    def sphered(self, count: int) -> Floats:
+        """Coordinates (m, at most count) of all rows on the leading principal axes of those some.
+
+        In units of their standard deviations there. Axes that stand out are found, others about.
+        """
+
+    @abstractmethod
+    def beside(self, flat: Flat, weights: Floats, count: int) -> Floats:
+        """See `Flat.beside`."""
+
+    @abstractmethod
+    def covariance(self) -> Floats:
+        """A matrix with the variances of those some for its eigenvalues."""
+
+
+class RowsOfPart(Part):
+    """By the rows themselves."""
+
+    def __init__(self, sample: Sample, keep: Floats) -> None:
+        inside = keep > 0
+        w = keep[inside] / np.sum(keep)
+        self.Z = sample.Z - w @ sample.Z[inside] if sample.center else sample.Z
+        C = self.Z[inside] * np.sqrt(w)[:, None]
+        self.G = C.T @ C
+        self.total = float(np.trace(self.G))
+
+    def top(self, rank: int) -> tuple[Floats, Floats, Floats, Floats]:
+        """Through the covariance (p, p)."""
+        V, theta = _there(*near_top_of_gram(self.G, rank))
+        Y = self.Z @ V
+        rest = self.Z - Y @ V.T
+        return V, theta, Y, np.vecdot(rest, rest)
+
+    def sphered(self, count: int) -> Floats:
+        """Through the covariance (p, p)."""
+        V, theta = _there(*leading_of_gram(self.G, count), EQUAL)
+        Y: Floats = self.Z @ (V / np.sqrt(theta))
+        return Y
+
+    def beside(self, flat: Flat, weights: Floats, count: int) -> Floats:
+        """Through the Gram matrix (p, p) of the rest."""
+        rest = self.Z - flat.scores @ flat.V.T
+        inside = weights > 0
+        C = rest[inside] * np.sqrt(weights[inside])[:, None]
+        return rest @ leading_of_gram(C.T @ C, count)[0]
+
+    def covariance(self) -> Floats:
+        """Of the features."""
+        return self.G
+
+
+class ProductsOfPart(Part):
+    """By their products: K - a 1' - 1 a' + c about a mean, of which only products are needed."""
+
+    def __init__(self, sample: Sample, keep: Floats) -> None:
+        assert sample.products is not None
+        self.K = sample.products
+        w = keep / np.sum(keep)
+        self.along = self.K @ w if sample.center else np.zeros(len(w))
+        self.constant = float(w @ self.along)
+        self.squares = np.diag(self.K) - 2 * self.along + self.constant
+        self.root = np.sqrt(w)[:, None]
+        self.total = float(w @ self.squares)
+
+    def times(self, B: Floats) -> Floats:
+        """Products of the rows about the mean, times B (m, any)."""
+        sums = np.sum(B, axis=0)
+        out: Floats = self.K @ B
+        out -= np.outer(self.along, sums)
+        out -= self.along @ B - self.constant * sums
+        return out
+
+    def weighted(self, U: Floats) -> Floats:
+        """The same for rows times the roots of their weights."""
+        return self.root * self.times(self.root * U)
+
+    def top(self, rank: int) -> tuple[Floats, Floats, Floats, Floats]:
+        """Through the products (m, m) of the rows, each times the root of its weight."""
+        found = near_top(self.weighted, len(self.K), rank, self.total)
+        U, theta = _there(*(top_of_gram(self.covariance(), rank) if found is None else found))
+        B = self.root * U / np.sqrt(theta)
+        Y = self.times(B)
+        return B, theta, Y, np.maximum(self.squares - np.sum(np.square(Y), axis=1), 0.0)
+
+    def sphered(self, count: int) -> Floats:
+        """Through the same products."""
+        U, theta = _there(*leading(self.weighted, len(self.K), count), EQUAL)
+        return self.times(self.root * U / theta)
+
+    def beside(self, flat: Flat, weights: Floats, count: int) -> Floats:
+        """Through the products of the rest."""
+        root, Y = np.sqrt(weights)[:, None], flat.scores
+
+        def rest(B: Floats) -> Floats:
+            return self.times(B) - Y @ (Y.T @ B)
+
+        U, s = leading(lambda U: root * rest(root * U), len(self.K), count)
+        return rest(root * U / np.where(s > 0, s, np.inf))
+
+    def covariance(self) -> Floats:
+        """Of the rows."""
+        K = self.K - (self.along[:, None] + (self.along - self.constant))
+        return K * self.root * self.root.T
+
+
+def part_of(sample: Sample, keep: Floats) -> Part:
+    """The rows of weights `keep` (m,)."""
+    return (RowsOfPart if sample.products is None else ProductsOfPart)(sample, keep)
 
 
 def flat(sample: Sample, keep: Floats, rank: int) -> Flat:
     """Top `rank` directions of the rows of weights `keep` (m,), fewer if they have no more."""
-    if sample.products is None:
-        Z, G = _rows_about_mean(sample, keep)
-        V, theta = _top(G, rank)
-        Y = Z @ V
-        rest = Z - Y @ V.T
-        R = np.linalg.norm(rest, axis=1)
-    else:
-        K, G, inside, root = _products_about_mean(sample, keep)
-        U, theta = _top(G, rank)
-        Y = K[:, inside] @ (root * U / np.sqrt(theta))
-        rest = K - Y @ Y.T
-        R = np.sqrt(np.maximum(np.diag(rest), 0.0))
+    part = part_of(sample, keep)
+    V, theta, Y, rest = part.top(rank)
+    R = np.sqrt(rest)
     # A direction of the Gram matrix is good to BLUR of the longest, and rows have that much of it.
     squares = np.square(Y)
-    size = np.sqrt(np.sum(squares, axis=1)) + np.sqrt(max(np.trace(G), 0.0))
+    size = np.sqrt(np.sum(squares, axis=1)) + np.sqrt(max(part.total, 0.0))
     leverage = np.minimum(squares @ (1.0 / theta) / np.sum(keep), 1e100)
-    residuals = np.where(BLUR * size >= R, 0.0, R)
-    return Flat(Y, theta, residuals, leverage, rest, sample.products is not None)
+    return Flat(Y, theta, np.where(BLUR * size >= R, 0.0, R), leverage, part, V)
 
 
 def principal_variances(sample: Sample, keep: Floats) -> Floats:
     """Variances of the kept rows along their principal directions, largest first."""
-    _, G, *_ = (_rows_about_mean if sample.products is None else _products_about_mean)(sample, keep)
+    G = part_of(sample, keep).covariance()
     values: Floats = np.maximum(eigvalsh(G, check_finite=False)[::-1], 0.0)
     return values
 
 
-def _rows_about_mean(sample: Sample, keep: Floats) -> tuple[Floats, Floats]:
-    """All rows about the mean of the kept ones, (m, p), and the covariance (p, p) of those."""
-    inside = keep > 0
-    w = keep[inside] / np.sum(keep)
-    Z = sample.Z - w @ sample.Z[inside] if sample.center else sample.Z
-    C = Z[inside] * np.sqrt(w)[:, None]
-    return Z, C.T @ C
-
-
-def _products_about_mean(
-    sample: Sample, keep: Floats
-) -> tuple[Floats, Floats, npt.NDArray[np.intp], Floats]:
-    """Products (m, m) of all rows about the mean of the kept ones, and of these times their roots.
-
-    Also the numbers of the kept rows and the roots of their weights, (n_kept, 1).
-    """
-    K, w = sample.products, keep / np.sum(keep)
-    assert K is not None
-    if sample.center:
-        along = K @ w
-        K = K - (along[:, None] + (along - float(w @ along)))
-    inside = np.flatnonzero(keep)
-    root = np.sqrt(w[inside])[:, None]
-    return K, K[np.ix_(inside, inside)] * root * root.T, inside, root
-
-
-def _top(G: Floats, count: int) -> tuple[Floats, Floats]:
-    """Top eigenvectors of G and their eigenvalues, none of them rounding."""
-    U, s = near_top_of_gram(G, count)
-    there = s > BLUR * s[0]
+def _there(U: Floats, s: Floats, least: float = BLUR**2) -> tuple[Floats, Floats]:
+    """Eigenvectors and eigenvalues, without those below the share `least` of the largest."""
+    there = s**2 > least * s[0] ** 2
     return U[:, there], s[there] ** 2

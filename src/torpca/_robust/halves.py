@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from torpca._robust.flat import flat, principal_variances
-from torpca._robust.lines import EQUAL, FULL, Spread, weighted_quantile
+from torpca._robust.flat import part_of, principal_variances
+from torpca._robust.lines import FULL, Spread, weighted_quantile
 from torpca._robust.outlyingness import (
     N_PAIRS,
     Outlyingness,
     axes_of_extreme_kurtosis,
     outlyingness,
-    pair_directions,
+    pair_projections,
 )
 from torpca._robust.sample import Sample
 from torpca._select.rank import choose_rank
@@ -33,7 +33,7 @@ def halves(
 ) -> Iterator[tuple[str, Floats]]:
     """Candidate halves of the sample, the most trusted first."""
     Z, weights = sample.Z, sample.weights
-    pairs = outlyingness(Z @ pair_directions(Z, weights, N_PAIRS, rng), weights)
+    pairs = outlyingness(pair_projections(Z, weights, N_PAIRS, rng, sample.products), weights)
     first = pairs.nearest_half(weights)
     yield "pairs", first
     rank = n_components
@@ -45,11 +45,7 @@ def halves(
     core = _not_hopeless(pairs, weights)
     both, flattest = pairs, (np.inf, np.zeros(len(Z)))
     enough = [count for count in AXES if 10 * count <= np.count_nonzero(core)]
-    Y = Z[:, :0]
-    if enough:
-        found = flat(sample, core, max(enough))
-        there = found.variances > EQUAL * found.variances[0]
-        Y = found.scores[:, there] / np.sqrt(found.variances[there])
+    Y = part_of(sample, core).sphered(max(enough)) if enough else Z[:, :0]
     for count in enough:
         if Y.shape[1] == 0:
             break

@@ -65,16 +65,31 @@ def _outlyingness(P: Floats, weights: Floats) -> Outlyingness:
     return Outlyingness(off, distance)
 
 
-def pair_directions(Z: Floats, weights: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """Directions through `count` random pairs of rows of Z (m, p), as columns of unit length.
+def pair_projections(
+    Z: Floats,
+    weights: Floats,
+    count: int,
+    rng: np.random.Generator,
+    products: Floats | None = None,
+) -> Floats:
+    """Projections (m, at most count) of rows Z (m, p) on directions through random pairs of them.
 
-    They need no centre, and where the rows spread there the directions point.
+    The directions need no centre, and where the rows spread there they point. `products` are those
+    of the rows with each other, if they are at hand.
     """
     chance = weights / np.sum(weights)
     ends = [rng.choice(len(Z), size=count, p=chance) for _ in range(2)]
-    D = (Z[ends[0]] - Z[ends[1]]).T
-    length = np.linalg.norm(D, axis=0)
-    return D[:, length > 0] / length[length > 0]
+    if products is None:
+        D = (Z[ends[0]] - Z[ends[1]]).T
+        P, squares, least = Z @ D, np.sum(np.square(D), axis=0), np.zeros(count)
+    else:
+        P = products[:, ends[0]] - products[:, ends[1]]
+        squares = P[ends[0], range(count)] - P[ends[1], range(count)]
+        # Differences of rows that are nearly equal are lost in the rounding of their products.
+        size = np.diag(products)
+        least = EQUAL * (size[ends[0]] + size[ends[1]])
+    there = squares > least
+    return P[:, there] / np.sqrt(squares[there])
 
 
 def axes_of_extreme_kurtosis(

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from torpca._robust.draw import some_rows
 from torpca._robust.lines import Spread, taper
-from torpca._robust.outlyingness import outlyingness, pair_directions
+from torpca._robust.outlyingness import outlyingness, pair_projections
 from torpca._sources.base import Floats
 
 MAX_REWEIGHTINGS = 50
@@ -80,7 +80,7 @@ def _first(
     S, copies = np.unique(Y[rows], axis=0, return_inverse=True)
     w: Floats = np.bincount(copies.reshape(-1), weights[rows], minlength=len(S)).astype(float)
     if len(S) >= ROWS_PER_DIMENSION * Y.shape[1]:
-        half = outlyingness(S @ pair_directions(S, w, N_PAIRS, rng), w).nearest_half(w)
+        half = outlyingness(pair_projections(S, w, N_PAIRS, rng), w).nearest_half(w)
         if _spans(S, half):
             return _moments(S, half, center)
     return _moments(Y, weights, center)
