@@ -40,7 +40,7 @@ def robust_fit(
         found = None
         if is_wide(rows):
             short = partial(
-                settle_on_all, options=options, sample_weight=weights, rng=rng, polish=False
+                settle_on_all, options=options, sample_weight=weights, rng=rng, polish=polish
             )
             found = settle_in_span(rows, short, center=options.center, polish=polish)
         return found or settle_on_all(rows, options, weights, rng, polish=polish)

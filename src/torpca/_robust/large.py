@@ -51,8 +51,9 @@ WEIGHTS_TURN = 0.1
 ACCURATE = 1e-10
 # ... and in float32, where they only decide on weights, this accurate.
 ACCURATE_SINGLE = 1e-3
-# The subspace stands when it moves by less than this, if all rows are good, ...
-STILL = 1e-6
+# The subspace stands when it moves by less than this, if all rows but so few are good, which the
+# first pass may take for bad, ...
+STILL, ALL_BUT_A_FEW = 1e-6, 0.999
 # ... and else, or without a gap, by less than this share of its own error by chance.
 BELOW_CHANCE = 0.2
 # Where fewer rows than this share are near the middle, the part was no measure of the scatter.
@@ -120,7 +121,7 @@ def fit_large(
         now = look(source, at, keep, counts, exact=exact, single=single and t == 0)
         if not (np.all(np.isfinite(now.AV)) and now.scores[0] > LEAST_INSIDE * now.weight > 0):
             return None
-        whole = at.law is None and now.weight == total
+        whole = at.law is None and now.weight > ALL_BUT_A_FEW * total
         aim = partial(goal, k=k, weight=now.weight, whole=whole, d=len(mean))
         if few:
             V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
@@ -204,7 +205,7 @@ def expanded_directions(
 def goal(theta: Floats, *, k: int, weight: float, whole: bool, d: int) -> float:
     """Change of the subspace below which it stands, given eigenvalues `theta` (k + q,).
 
-    Of rows of d features and this `weight` together; `whole` if none of them lost any.
+    Of rows of d features and this `weight` together; `whole` if hardly one of them lost any.
     """
     if len(theta) == k or not 0 < theta[k] < theta[k - 1]:
         return STILL

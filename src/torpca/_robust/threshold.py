@@ -29,6 +29,8 @@ from torpca._sources.base import Array, Floats
 LEAST_FREE = 1e-3
 # Iterations in which rows that conspire are looked for.
 MAX_VERDICTS = 10
+# Looks at the residuals that cast no lasting doubt on them.
+FIRST_LOOKS = 2
 # Residuals are not taken for more skew than this: squares of a single number are.
 MOST_SKEW = 0.8
 
@@ -120,8 +122,9 @@ class Threshold:
             self.last = replace(self.last, skew=self.skew)
             z = self.last.z(R)
             clean = looks_clean(z[rows], self.sample_weight[rows])
-        # Once in doubt, always in doubt: else the iterations might go to and fro.
-        self.clean = self.clean and clean
+        # The first subspaces are not yet what they will be. From then on: once in doubt, always in
+        # doubt, else the iterations might go to and fro.
+        self.clean = clean and (self.clean or self.looks <= FIRST_LOOKS)
         return taper(z, *self.limits())
 
     def _nearest(self, R: Floats) -> Floats:
