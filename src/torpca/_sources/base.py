@@ -20,9 +20,10 @@ Rows = slice | npt.NDArray[np.intp]
 # (arrays whose first axis runs over the block) and what it adds to a total over all rows.
 Kernel = Callable[[Any, Rows, Array], tuple[tuple[Array, ...], tuple[Array, ...]]]
 
-# Blocks are sized to stay in a processor's cache while a kernel works on them, so that the
-# residual of a block never travels to main memory.
-BLOCK_BYTES = 2**21
+# Blocks are sized to stay in a processor's last cache while a kernel works on them, so that the
+# residual of a block never travels to main memory. Smaller ones would spend more time in Python,
+# where threads wait for each other.
+BLOCK_BYTES = 2**23
 MIN_BLOCK_ROWS = 8
 # Tables up to this size are one block: starting threads would cost more than the cache saves.
 SMALL_BYTES = 2**24

@@ -21,9 +21,10 @@ def tall_matmul(xp: Any, block: Array, V: Floats) -> Array:
     if not isinstance(block, np.ndarray):
         return xp.astype(block @ V, xp.float64, copy=False)
     out = np.empty((V.shape[1], len(block)))
-    step = max(1, AT_ONCE // max(1, V.size))
-    for i in range(0, len(block), step):
-        out[:, i : i + step] = (block[i : i + step] @ V).T
+    pieces, rest = _in_pieces(block, V.size)
+    whole = len(block) - len(rest)
+    out[:, :whole] = (pieces @ V).reshape(whole, len(out)).T
+    out[:, whole:] = (rest @ V).T
     return out.T
 
 
@@ -32,8 +33,20 @@ def tall_rmatmul(xp: Any, block: Array, Y: Array) -> Array:
     Y = xp.astype(Y, block.dtype, copy=False)
     if not isinstance(block, np.ndarray):
         return (block.T @ Y).T
-    total = np.zeros((Y.shape[1], block.shape[1]))
-    step = max(1, AT_ONCE // max(1, total.size))
-    for i in range(0, len(block), step):
-        total += Y[i : i + step].T @ block[i : i + step]
+    size = Y.shape[1] * block.shape[1]
+    pieces, rest = _in_pieces(block, size)
+    sides, side = _in_pieces(Y, size)
+    total = np.asarray(side.T @ rest, dtype=np.float64)
+    total += np.sum(sides.transpose(0, 2, 1) @ pieces, axis=0, dtype=np.float64)
     return total
+
+
+def _in_pieces(block: Array, size: int) -> tuple[Array, Array]:
+    """Rows of a block in pieces (count, rows, d) of AT_ONCE over `size` rows, and those left over.
+
+    Products of all pieces are one call, in which other threads may work.
+    """
+    step = max(1, AT_ONCE // max(1, size))
+    count = len(block) // step
+    pieces = block[: count * step].reshape(count, step, block.shape[1])
+    return pieces, block[count * step :]
