@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._sources.base import (
+    LARGER_FOR_PRODUCTS,
     Array,
     Floats,
     Kernel,
@@ -41,6 +42,7 @@ class ArraySource(RowSource):
         # An accelerator wants few, large kernels; a processor wants blocks that fit its cache.
         larger = 1 if "cpu" in str(X.device).lower() else 128
         self.block_rows = block_rows or larger * default_block_rows(*self.shape)
+        self.product_rows = block_rows or LARGER_FOR_PRODUCTS * self.block_rows
 
     def blocks(self, keep: Mask | None = None) -> Iterator[tuple[Any, Rows, Array]]:
         """Yield slices of the array as float64; kept rows are gathered before the conversion."""
@@ -51,9 +53,14 @@ class ArraySource(RowSource):
         xp, block = self.xp, self.X[window, :]
         if index is not None:
             block = xp.take(block, place(xp, index, block), axis=0)
-        if native is np.float32 and self.dtype == np.float32 and block.dtype == xp.float32:
+        if self._as_it_is(native):
             return xp, rows, block
         return xp, rows, xp.astype(block, xp.float64, copy=False)
+
+    def _as_it_is(self, native: Any) -> bool:
+        """Whether a kernel takes blocks of the array as they are."""
+        kind = self.X.dtype
+        return bool(kind == self.xp.float64 or (native is np.float32 and kind == self.xp.float32))
 
     def sweep(self, kernel: Kernel, keep: Mask | None = None, native: Any = None) -> Any:
         """Run `kernel` over the blocks, on several cores where NumPy leaves that to us."""
@@ -62,7 +69,9 @@ class ArraySource(RowSource):
             xp, rows, block = self._load(piece, native)
             return rows, *kernel(xp, rows, block)
 
-        pieces = list(kept_slices(self.shape[0], self.block_rows, keep))
+        copied = native is None or not self._as_it_is(native)
+        step = self.block_rows if copied else self.product_rows
+        pieces = list(kept_slices(self.shape[0], step, keep))
         workers = blas_threads() if self.xp is np and len(pieces) > 1 else 1
         return gather(self.shape, kernel, in_order(look, pieces, workers))
 

@@ -20,10 +20,12 @@ Rows = slice | npt.NDArray[np.intp]
 # (arrays whose first axis runs over the block) and what it adds to a total over all rows.
 Kernel = Callable[[Any, Rows, Array], tuple[tuple[Array, ...], tuple[Array, ...]]]
 
-# Blocks are sized to stay in a processor's last cache while a kernel works on them, so that the
-# residual of a block never travels to main memory. Smaller ones would spend more time in Python,
-# where threads wait for each other.
-BLOCK_BYTES = 2**23
+# Blocks are sized to stay in a processor's cache while a kernel works on them, so that the
+# residual of a block never travels to main memory.
+BLOCK_BYTES = 2**21
+# Kernels that only multiply make no copies of a block. Theirs are this many times larger: less time
+# is spent in Python, where threads wait for each other.
+LARGER_FOR_PRODUCTS = 4
 MIN_BLOCK_ROWS = 8
 # Tables up to this size are one block: starting threads would cost more than the cache saves.
 SMALL_BYTES = 2**24
