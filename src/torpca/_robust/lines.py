@@ -21,7 +21,7 @@ CLIP = 100.0
 SIDE_SHARE = 0.8
 SIDE_QUANTILE = float(norm.ppf((1 + SIDE_SHARE) / 2))
 # Rows by which location and scale along a line are judged, at least, if there are so many.
-LINE_ROWS = 500
+LINE_ROWS = 800
 # A spread below this share of the numbers' size is rounding: more than half of them are equal.
 EQUAL = 1e-10
 

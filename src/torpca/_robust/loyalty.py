@@ -9,12 +9,10 @@ import numpy as np
 
 from torpca._robust.lines import (
     EQUAL,
-    LINE_ROWS,
     SETTLED,
     describe_lines,
     looks_clean,
     reweighted,
-    rows_for_all,
     taper,
 )
 from torpca._sources.base import Array, Floats, place
@@ -77,8 +75,8 @@ def watch(P: Floats, weights: Floats, settled: float = SETTLED) -> Watch:
     if q == 0 or not there.any():
         return Watch(center, scale)
     S, u = P[there], weights[there]
-    some, counts = rows_for_all(u, LINE_ROWS)
-    lines = describe_lines(S[some], counts)
+    # By all of them: of bad rows that are nearly half, some may look like more.
+    lines = describe_lines(S, u)
     size = np.max(np.abs(S), axis=0)
     spread = lines.inner > EQUAL * size
     center[spread], scale[spread] = reweighted(
