@@ -172,3 +172,16 @@ def test_sparse_rows_stay_sparse(shape, kind, blocks, center):
     assert used.peak < 3 * stored + 4 * gram + blocks + 4 * MB
     assert used.peak < 0.35 * dense
     assert [zlib.crc32(part) for part in parts] == before
+
+
+# Arrays in Fortran's order
+
+
+def test_an_array_in_fortrans_order_is_not_copied():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((40_000, 3)) @ rng.standard_normal((3, 200))
+    X = np.asfortranarray(rows + 0.01 * rng.standard_normal(rows.shape))
+    assert not X.flags.c_contiguous
+    with extra_memory() as used:
+        OutlierRobustPCA(3, random_state=0).fit(X)
+    assert used.peak < 0.6 * X.nbytes

@@ -77,7 +77,9 @@ class ArraySource(RowSource):
 
     def take(self, rows: npt.NDArray[np.intp]) -> Floats:
         """Return the rows numbered `rows` as NumPy float64."""
-        taken = self.xp.take(self.X, place(self.xp, rows, self.X), axis=0)
+        # Not NumPy's take: it copies all of an array in Fortran's order first.
+        xp = self.xp
+        taken = self.X[rows] if xp is np else xp.take(self.X, place(xp, rows, self.X), axis=0)
         return to_numpy(self.xp.astype(taken, self.xp.float64, copy=False))
 
     def band(self, keep: Mask, features: slice) -> Floats | None:
