@@ -48,8 +48,6 @@ def settle_exactly(
         return None
     n_kept = int(np.count_nonzero(keep))
     dropped = {"residual": int(np.count_nonzero(sample_weight)) - n_kept, "conspiracy": 0}
-    start_keep = np.zeros(len(sample_weight), dtype=bool)
-    start_keep[rows[settled.start.keep]] = True
     return replace(
         settled,
         fit=fit,
@@ -58,7 +56,7 @@ def settle_exactly(
         residuals=R,
         studentised=R,
         threshold=Threshold(sample_weight, "auto", rng),
-        start=replace(settled.start, keep=start_keep),
+        start=settled.start.among(rows, len(sample_weight)),
         history=(*settled.history, Iteration(len(settled.history), k, dropped, n_kept, 0.0, 0.0)),
         converged=True,
     )

@@ -32,7 +32,7 @@ class Flat:
     residuals: Floats
     """Distance (m,) of each row from the subspace; zero if of the size of rounding."""
     leverage: Floats
-    part: Part
+    part: SamplePart
     V: Floats
 
     def beside(self, weights: Floats, count: int) -> Floats:
@@ -43,7 +43,7 @@ class Flat:
         return self.part.beside(self, weights, count)
 
 
-class Part(ABC):
+class SamplePart(ABC):
     """All rows of the sample about the mean of some of them, and the covariance of those."""
 
     total: float
@@ -69,7 +69,7 @@ class Part(ABC):
         """A matrix with the variances of those some for its eigenvalues."""
 
 
-class RowsOfPart(Part):
+class RowsOfPart(SamplePart):
     """By the rows themselves."""
 
     def __init__(self, sample: Sample, keep: Floats) -> None:
@@ -105,7 +105,7 @@ class RowsOfPart(Part):
         return self.G
 
 
-class ProductsOfPart(Part):
+class ProductsOfPart(SamplePart):
     """By their products: K - a 1' - 1 a' + c about a mean, of which only products are needed."""
 
     def __init__(self, sample: Sample, keep: Floats) -> None:
@@ -159,14 +159,14 @@ class ProductsOfPart(Part):
         return K * self.root * self.root.T
 
 
-def part_of(sample: Sample, keep: Floats) -> Part:
+def sample_part(sample: Sample, keep: Floats) -> SamplePart:
     """The rows of weights `keep` (m,)."""
     return (RowsOfPart if sample.products is None else ProductsOfPart)(sample, keep)
 
 
 def flat(sample: Sample, keep: Floats, rank: int) -> Flat:
     """Top `rank` directions of the rows of weights `keep` (m,), fewer if they have no more."""
-    part = part_of(sample, keep)
+    part = sample_part(sample, keep)
     V, theta, Y, rest = part.top(rank)
     R = np.sqrt(rest)
     # A direction of the Gram matrix is good to BLUR of the longest, and rows have that much of it.
@@ -178,7 +178,7 @@ def flat(sample: Sample, keep: Floats, rank: int) -> Flat:
 
 def principal_variances(sample: Sample, keep: Floats) -> Floats:
     """Variances of the kept rows along their principal directions, largest first."""
-    G = part_of(sample, keep).covariance()
+    G = sample_part(sample, keep).covariance()
     values: Floats = np.maximum(eigvalsh(G, check_finite=False)[::-1], 0.0)
     return values
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from torpca._robust.flat import part_of, principal_variances
+from torpca._robust.flat import principal_variances, sample_part
 from torpca._robust.lines import FULL, Spread, weighted_quantile
 from torpca._robust.outlyingness import (
     N_PAIRS,
@@ -45,7 +45,7 @@ def halves(
     core = _not_hopeless(pairs, weights)
     both, flattest = pairs, (np.inf, np.zeros(len(Z)))
     enough = [count for count in AXES if 10 * count <= np.count_nonzero(core)]
-    Y = part_of(sample, core).sphered(max(enough)) if enough else Z[:, :0]
+    Y = sample_part(sample, core).sphered(max(enough)) if enough else Z[:, :0]
     for count in enough:
         if Y.shape[1] == 0:
             break

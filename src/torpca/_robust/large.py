@@ -254,8 +254,7 @@ class Judge:
         near = self.counts * taper(z, *limits)
         beside = watch(Y[:, k:] / blame(h, keep, V.shape[0] - k)[:, None], near, ROUGHLY)
         if inside is None:
-            m = len(R)
-            few = some_rows(np.ones(m), SCATTER_ROWS, self.rng)
+            few = some_rows(np.ones(len(R)), SCATTER_ROWS, self.rng)
             found = robust_scatter(Y[few, :k], near[few], self.centered, self.rng)
             inside = Inside(found.center, found.covariance, found.spread, 1 / consistency(k))
         if inside.spread.scale == 0.0:
@@ -318,8 +317,6 @@ def summary(
     theta, Q = np.linalg.eigh(at.inside.covariance)
     theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
     mean = at.mean + at.V[:, :k] @ at.inside.center if at.centered else None
-    start_keep = np.zeros(len(sample_weight), dtype=bool)
-    start_keep[rows[settled.start.keep]] = True
     return RobustFit(
         mean=mean,
         V=fix_signs(at.V[:, :k] @ Q),
@@ -331,7 +328,7 @@ def summary(
         orthogonal_distances=R,
         limits=limits,
         rank=settled.choice,
-        start=replace(settled.start, keep=start_keep),
+        start=settled.start.among(rows, len(sample_weight)),
         history=history,
         converged=converged,
     )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2, norm
 
-from torpca._sources.base import Array, Floats
+from torpca._sources.base import Array, Floats, cube_root
 
 _Places = npt.NDArray[np.intp]
 
@@ -302,8 +302,7 @@ class Spread:
 
     def z_of_squares(self, squares: Array, xp: Any = np) -> Array:
         """`z` of distances given by their squares, of a fit that is not exact, in any library."""
-        y = squares / self.unit**2
-        y = np.cbrt(y) if xp is np else y ** (1 / 3)
+        y = cube_root(xp, squares / self.unit**2)
         return self._straightened((y - self.location) / self.scale, xp)
 
 

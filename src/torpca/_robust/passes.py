@@ -12,7 +12,7 @@ from torpca._robust.loyalty import Watch, blame
 from torpca._robust.precision import Precision
 from torpca._robust.threshold import free_part
 from torpca._sources import RowSource
-from torpca._sources.base import Array, Floats, Mask, Rows, place, row_squares
+from torpca._sources.base import Array, Floats, Mask, Rows, picked, place, row_squares
 from torpca._sources.tall import tall_matmul, tall_rmatmul
 
 # A row of less leverage than this has its residual to within a hundredth whether it was in or not.
@@ -120,12 +120,11 @@ def look(
         """Weigh the rows of a block."""
         inner = (place(xp, inner_whiten.T, Y) @ Y[:, :k].T).T - place(xp, inner_center, Y)
         inner = row_squares(xp, inner)
-        everywhere = slice(None)
-        some: Any = everywhere
-        if xp is np and at.law is None:
+        some: Any = slice(None)
+        if at.law is None:
             # Rows near the middle have no leverage to speak of: all others are looked at.
-            some = np.flatnonzero(at.suspects(Y, squares) | ~(inner <= reach_inside))
-            Y, squares, inner, prior = Y[some], squares[some], inner[some], prior[some]
+            some = picked(xp, lambda: at.suspects(Y, squares) | ~(inner <= reach_inside))
+        Y, squares, inner, prior = Y[some, :], squares[some], inner[some], prior[some]
         h = row_squares(xp, Y[:, :k] * place(xp, 1.0 / at.s, Y))
         w = at.weights(xp, Y, squares, h, prior)
         part = w

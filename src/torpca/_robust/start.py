@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from torpca._robust.flat import flat, principal_variances
 from torpca._robust.halves import halves
@@ -44,6 +45,12 @@ class Start:
     agree on this one do not lie; zero if there is none."""
     n_sample: int
     """Rows looked at."""
+
+    def among(self, rows: npt.NDArray[np.intp], n_rows: int) -> Start:
+        """The same for a table of `n_rows` rows, of which these were the rows numbered `rows`."""
+        keep = np.zeros(n_rows, dtype=bool)
+        keep[rows[self.keep]] = True
+        return replace(self, keep=keep)
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,19 @@ def row_squares(xp: Any, block: Array) -> Array:
     return np.vecdot(block, block) if along_rows else np.einsum("ij,ij->i", block, block)
 
 
+def cube_root(xp: Any, values: Array) -> Array:
+    """Cube roots of numbers that are not negative."""
+    return np.cbrt(values) if xp is np else values ** (1 / 3)
+
+
+def picked(xp: Any, mask: Callable[[], Array]) -> Any:
+    """Numbers of the rows of a mask, to look at them alone; or all rows, where that costs more.
+
+    An accelerator works on all rows of a block sooner than it finds some of them.
+    """
+    return np.flatnonzero(mask()) if xp is np else slice(None)
+
+
 def row_norms(xp: Any, block: Array) -> Array:
     """Euclidean norm of each row of `block`."""
     return xp.sqrt(row_squares(xp, block))
