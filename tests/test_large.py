@@ -97,11 +97,11 @@ def test_a_part_is_half_of_the_rows_at_most_and_none_of_weight_zero(n, d, k, sha
 
 
 @pytest.mark.parametrize("size", [MANY, LONG])
-def test_these_rows_are_many_and_half_of_them_are_not(size):
+def test_these_rows_are_many_and_a_quarter_of_them_are_not(size):
     rng = np.random.default_rng(0)
     n, d, k = size
     assert rows_to_begin_with((n, d), np.ones(n), k, rng) is not None
-    assert rows_to_begin_with((n // 2, d), np.ones(n // 2), k, rng) is None
+    assert rows_to_begin_with((n // 4, d), np.ones(n // 4), k, rng) is None
     assert (d > MAX_FEATURES) == (size is LONG)
 
 

@@ -79,7 +79,8 @@ def frozen(X, k, *, centered, law=None, seed=0, turned=0.0):
     V = np.linalg.qr(V)[0]
     judge = Judge(as_source(half), np.ones(len(half)), law, centered, rng)
     # As if there were twenty times as many rows, of which those near the middle have no leverage.
-    return judge.freeze(mean, V, 4.5 * s[:k], near.astype(float), None)
+    near = near.astype(float)
+    return judge.freeze(mean, V, 4.5 * s[:k], near, judge.inside(mean, V[:, :k], near))
 
 
 LAWS = (None, Precision(shape=3.0, freedom=20.0, mean=0.01))
@@ -224,10 +225,12 @@ def test_nothing_is_frozen_where_there_is_nothing_to_say():
     )
     judge = Judge(as_source(X), np.ones(1000), None, False, rng)
     V, s, keep = np.eye(10)[:, :2], np.array([30.0, 20.0]), np.ones(1000)
-    without_noise = judge.freeze(np.zeros(10), V, s, keep, None)
+    inside = judge.inside(np.zeros(10), V, keep)
+    without_noise = judge.freeze(np.zeros(10), V, s, keep, inside)
     assert without_noise is None
-    assert judge.freeze(np.zeros(10), V[:, :0], s[:0], keep, None) is None
-    assert judge.freeze(np.zeros(10), V, np.array([1.0, 0.0]), keep, None) is None
+    assert judge.freeze(np.zeros(10), V, np.array([1.0, 0.0]), keep, inside) is None
+    assert judge.inside(np.zeros(10), V[:, :0], keep) is None
+    assert judge.inside(np.zeros(10), np.eye(10)[:, [0, 9]], keep) is None
 
 
 @pytest.mark.parametrize("centered", [True, False])

@@ -35,11 +35,13 @@ from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
 # Numbers in the part of the rows that is learned from, and the fewest and most rows of it.
-PART_NUMBERS, FEWEST, MOST = 3 * 2**19, 2000, 10_000
+PART_NUMBERS, FEWEST, MOST = 3 * 2**18, 2000, 5_000
 # The subspace of the part need not move by less than this.
 NEAR = 0.03
 # Rows of it by which rows far out inside the subspace are told.
-SCATTER_ROWS = 4000
+SCATTER_ROWS = 2000
+# ... and how closely: the first pass over all rows finds them again.
+NEARLY = 0.01
 # There must be this many times as many rows for a part of them to be worth it.
 WORTH_IT = 2.0
 # Features up to which the part's Gram matrix stands in for that of all rows. Beyond, the matrix is
@@ -104,7 +106,7 @@ def fit_large(
     mean = np.zeros(source.shape[1]) if fit.mean is None else fit.mean
     W = settled.watched()
     V = np.hstack([fit.V, W])
-    at = judge.freeze(mean, V, fit.s / np.sqrt(share), settled.keep, None)
+    at = judge.first(mean, V, fit.s / np.sqrt(share), settled)
     if at is None:
         return None
     # A difference of squares loses as many digits as the residual is smaller than the row.
@@ -232,15 +234,35 @@ class Judge:
     rng: np.random.Generator
     skew: float = 0.0
 
+    def first(self, mean: Floats, V: Floats, s: Floats, settled: Settled) -> Frozen | None:
+        """What the rows of the part say of the subspace that was settled on them.
+
+        None if there is nothing to say.
+        """
+        inside = self.inside(mean, V[:, : len(s)], settled.near())
+        if inside is None or settled.beside is None:
+            return inside and self.freeze(mean, V, s, settled.keep, inside)
+        spread, limits = settled.threshold.last, settled.threshold.limits()
+        return Frozen(mean, self.centered, V, s, spread, limits, settled.beside, self.law, inside)
+
+    def inside(self, mean: Floats, V: Floats, near: Floats) -> Inside | None:
+        """Scatter in a subspace of the rows of the part, with weights `near`; None if it is none."""
+        few = some_rows(np.ones(len(near)), SCATTER_ROWS, self.rng)
+        Y, weights = (self.some.take(few) - mean) @ V, (near * self.counts)[few]
+        found = robust_scatter(Y, weights, self.centered, self.rng, NEARLY)
+        if found.spread.scale == 0.0:
+            return None
+        return Inside(found.center, found.covariance, found.spread, 1 / consistency(V.shape[1]))
+
     def freeze(
-        self, mean: Floats, V: Floats, s: Floats, keep: Floats, inside: Inside | None
+        self, mean: Floats, V: Floats, s: Floats, keep: Floats, inside: Inside
     ) -> Frozen | None:
         """What the rows of the part, with weights `keep`, say of a subspace.
 
-        `inside` is the scatter of all rows, once it is known. None if there is nothing to say.
+        `inside` is the scatter of all rows. None if there is nothing to say.
         """
         k = len(s)
-        if k == 0 or not np.all(s > 0):
+        if not np.all(s > 0):
             return None
         rows = self.some.centered(mean) if self.centered else self.some
         Y = rows.matmul(V)
@@ -253,12 +275,6 @@ class Judge:
         limits = (CLEAN_FULL, CLEAN_NONE) if looks_clean(z, self.counts) else (FULL, NONE)
         near = self.counts * taper(z, *limits)
         beside = watch(Y[:, k:] / blame(h, keep, V.shape[0] - k)[:, None], near, ROUGHLY)
-        if inside is None:
-            few = some_rows(np.ones(len(R)), SCATTER_ROWS, self.rng)
-            found = robust_scatter(Y[few, :k], near[few], self.centered, self.rng)
-            inside = Inside(found.center, found.covariance, found.spread, 1 / consistency(k))
-        if inside.spread.scale == 0.0:
-            return None
         return Frozen(mean, self.centered, V, s, spread, limits, beside, self.law, inside)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import chi2, f
+from scipy.special import chdtri, fdtri
 
 from torpca._sources.base import Floats
 
@@ -25,9 +25,9 @@ def score_limit(distances: Floats, weights: Floats, k: int, level: float = LEVEL
     n = float(np.sum(weights))
     if k == 0:
         return 0.0
-    squared = float(chi2.ppf(1 - level, k))
+    squared = float(chdtri(k, level))
     if n > k + 1:
-        squared = k * (n**2 - 1) / (n * (n - k)) * float(f.ppf(1 - level, k, n - k))
+        squared = k * (n**2 - 1) / (n * (n - k)) * float(fdtri(k, n - k, 1 - level))
     return min(float(np.sqrt(squared)), exceeded_by(distances, weights, level))
 
 
@@ -47,7 +47,7 @@ def orthogonal_limit(R: Floats, weights: Floats, level: float = LEVEL / 2) -> fl
     if variance <= 1e-20 * mean**2:  # all of them equal
         return unit
     freedom = 2 * mean**2 / variance
-    limit = unit * float(np.sqrt(mean / freedom * chi2.ppf(1 - level, freedom)))
+    limit = unit * float(np.sqrt(mean / freedom * chdtri(freedom, level)))
     return min(limit, exceeded_by(R, weights, level))
 
 

@@ -89,7 +89,10 @@ def pair_projections(
         size = np.diag(products)
         least = EQUAL * (size[ends[0]] + size[ends[1]])
     there = squares > least
-    return P[:, there] / np.sqrt(squares[there])
+    if not there.all():
+        P, squares = P[:, there], squares[there]
+    P /= np.sqrt(squares)
+    return P
 
 
 def axes_of_extreme_kurtosis(

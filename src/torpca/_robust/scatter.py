@@ -15,6 +15,8 @@ from torpca._robust.outlyingness import outlyingness, pair_projections
 from torpca._sources.base import Floats
 
 MAX_REWEIGHTINGS = 50
+# Weights have settled when none of them changes by more.
+SETTLED = 1e-9
 # Rows by which distances are judged, and those among which the least outlying half is looked for.
 PROBE_ROWS, SAMPLE_ROWS = 20_000, 2000
 # Directions along which it is looked for.
@@ -39,12 +41,19 @@ class Scatter:
     for Gaussian rows, gives them."""
 
 
-def robust_scatter(Y: Floats, weights: Floats, center: bool, rng: np.random.Generator) -> Scatter:
+def robust_scatter(
+    Y: Floats,
+    weights: Floats,
+    center: bool,
+    rng: np.random.Generator,
+    settled: float = SETTLED,
+) -> Scatter:
     """Scatter of the scores Y (n, k) of most rows, by their `weights` (n,).
 
     Rows far out inside the subspace tell where it is and not how far its rows spread. From the
     half that is least outlying each row is weighed by its own distance, until nothing changes;
-    the covariance is corrected for what the weights take from Gaussian rows.
+    the covariance is corrected for what the weights take from Gaussian rows. `settled` is the
+    share of a row's weight that may change in the end.
     """
     k = Y.shape[1]
     if k == 0:
@@ -55,13 +64,13 @@ def robust_scatter(Y: Floats, weights: Floats, center: bool, rng: np.random.Gene
     factor, w, spread = consistency(k), weights, EXACT
     for _ in range(MAX_REWEIGHTINGS):
         distances = mahalanobis(Y, *now)
-        spread = Spread.of(distances[judges], weights[judges], near=spread)
+        spread = Spread.of(distances[judges], weights[judges], settled / 100, near=spread)
         u = weights * taper(spread.z(distances))
         if not _spans(Y, u):  # most rows are one point along an axis: no measure for the others
             return Scatter(*_moments(Y, weights, center), weights, EXACT)
-        settled = np.max(np.abs(u - w)) <= 1e-9 * np.max(weights)
+        still = np.max(np.abs(u - w)) <= settled * np.max(weights)
         w, now = u, _moments(Y, u, center)
-        if settled:
+        if still:
             break
     return Scatter(now[0], factor * now[1], w, spread)
 

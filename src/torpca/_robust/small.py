@@ -10,7 +10,7 @@ from torpca._core.loop import Iteration, Step, iterate
 from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, norm
 from torpca._robust.lines import SETTLED, taper
-from torpca._robust.loyalty import WATCHED, blame
+from torpca._robust.loyalty import WATCHED, Watch, blame
 from torpca._robust.options import Options
 from torpca._robust.precision import Precision, precision_law
 from torpca._robust.start import ROUGHLY, Start, find_start
@@ -39,15 +39,23 @@ class Settled:
     choice: RankChoice
     history: tuple[Iteration, ...] = field(repr=False)
     converged: bool
+    W: Floats | None
+    """Directions (d, q) that are watched, if they are known, ..."""
+    beside: Watch | None
+    """... and where most rows are along them; None if the subspace has moved since."""
+
+    def near(self) -> Floats:
+        """Weight (n,) of each row by its residual alone."""
+        return taper(self.threshold.last.z(self.studentised), *self.threshold.limits())
 
     def watched(self) -> Floats:
         """Directions (d, q) in which rows near the subspace leave it most.
 
         Rows that were left out for conspiring are among them: their direction is to be watched.
         """
-        judge = self.threshold
-        near = taper(judge.last.z(self.studentised), *judge.limits())
-        return self.finder.beyond(self.fit, near * judge.sample_weight, WATCHED)
+        if self.W is not None:
+            return self.W
+        return self.finder.beyond(self.fit, self.near() * self.threshold.sample_weight, WATCHED)
 
 
 def settle_on_all(
@@ -82,12 +90,13 @@ def settle_on_all(
     fit: Fit
     R: Floats
     studentised: Floats
+    W: Floats | None = None
     while True:
         rank = choice.rank
         seen.add(rank)
 
         def step(keep: Floats, rank: int = rank) -> Step:
-            nonlocal fit, R, studentised
+            nonlocal fit, R, studentised, W
             fit = finder.find(keep * sample_weight, rank)
             R, studentised, h = residuals(fit, keep)
             # A given share is taken by the residuals themselves, as in the paper.
@@ -97,6 +106,7 @@ def settle_on_all(
 
             near = now = threshold(studentised if isinstance(trim, str) else R, skewness)
             if isinstance(trim, str):
+                W = None
                 if threshold.undecided():
                     W = finder.beyond(fit, near * sample_weight, WATCHED)
                     P = fit.rows().matmul(W) / blame(h, keep, source.shape[1] - rank)[:, None]
@@ -130,6 +140,8 @@ def settle_on_all(
     if isinstance(trim, str):
         f = finder.freedom(keep * sample_weight, fit)
         law = precision_law(studentised, keep * sample_weight, f)
+    if law is not None or polish:
+        W = None
     if law is not None:
         part = keep * law.weights(studentised)
         fit = finder.find(part * sample_weight, rank, polish=polish)
@@ -147,4 +159,6 @@ def settle_on_all(
         choice,
         history,
         run.converged,
+        W,
+        None if W is None else threshold.watch,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import lstsq
@@ -22,17 +22,6 @@ WORTH_IT = 2**20
 # Coordinates in the span are good to the root of a unit of rounding. Residuals must be this many
 # times larger beside their rows to be told from that.
 TOLD_APART = 1e-5
-
-
-@dataclass(frozen=True)
-class WideSettled(Settled):
-    """What was settled in the span, in terms of the features."""
-
-    W: Floats
-
-    def watched(self) -> Floats:
-        """Directions (d, q) in which the kept rows leave the subspace most."""
-        return self.W
 
 
 def is_wide(source: RowSource) -> bool:
@@ -61,9 +50,7 @@ def settle_in_span(
         return None
     fit, W = in_features(source, span, found, polish)
     R, studentised, _ = residuals(fit, found.part)
-    fields = {name: getattr(found, name) for name in Settled.__dataclass_fields__}
-    fields.update(fit=fit, residuals=R, studentised=studentised)
-    return WideSettled(**fields, W=W)
+    return replace(found, fit=fit, residuals=R, studentised=studentised, W=W)
 
 
 def in_features(source: RowSource, span: Span, found: Settled, polish: bool) -> tuple[Fit, Floats]:
