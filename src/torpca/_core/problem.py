@@ -45,16 +45,7 @@ class Problem:
 def open_problem(X: Any, rank: Any, center: Any, callback: Any) -> Problem:
     """Check what was given; X is passed over once, to see that it is finite and how large it is."""
     source = as_source(X)
-    n, d = source.shape
-    if isinstance(rank, bool) or not isinstance(rank, Integral):
-        raise TypeError(
-            f"rank={rank!r} must be a whole number between 1 and {min(n, d)}. Try int(rank)."
-        )
-    if not 1 <= int(rank) <= min(n, d):
-        raise ValueError(
-            f"rank={rank} must be between 1 and min(n_samples, n_features) = {min(n, d)} for X of "
-            f"shape {source.shape} (n_samples = {n}, n_features = {d}). Ask for a smaller rank."
-        )
+    rank = check_rank(rank, source.shape)
     if not isinstance(center, bool | np.bool_):
         raise TypeError(f"center={center!r} must be True or False. Give one of these.")
     if callback is not None and not callable(callback):
@@ -67,7 +58,22 @@ def open_problem(X: Any, rank: Any, center: Any, callback: Any) -> Problem:
     if not (np.min(lengths) >= SMALLEST and np.max(lengths) <= LARGEST):
         lengths = check_finite(source)
     finder = SubspaceFinder(source, lengths, bool(center))
-    return Problem(source, int(rank), bool(center), finder, Scorer(finder, int(rank), squares))
+    return Problem(source, rank, bool(center), finder, Scorer(finder, rank, squares))
+
+
+def check_rank(rank: Any, shape: tuple[int, int]) -> int:
+    """Check that rows of this `shape` can have a subspace of this rank."""
+    n, d = shape
+    if isinstance(rank, bool) or not isinstance(rank, Integral):
+        raise TypeError(
+            f"rank={rank!r} must be a whole number between 1 and {min(n, d)}. Try int(rank)."
+        )
+    if not 1 <= int(rank) <= min(n, d):
+        raise ValueError(
+            f"rank={rank} must be between 1 and min(n_samples, n_features) = {min(n, d)} for X of "
+            f"shape {shape} (n_samples = {n}, n_features = {d}). Ask for a smaller rank."
+        )
+    return int(rank)
 
 
 def part_of(problem: Problem, count: int) -> Problem:
@@ -121,21 +127,25 @@ def check_mu(mu: Any, n: int) -> float:
 def check_real(name: str, value: Any, low: float = -np.inf) -> float:
     """Check that `value` is a finite real number, at least `low`."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name}={value!r} must be a real number. {REMEDY[name]}")
+        raise TypeError(f"{name}={value!r} must be a real number. {_remedy(name)}")
     try:
         number = float(value)
     except OverflowError:  # an integer beyond every float
         number = np.inf
     if not np.isfinite(number) or number < low:
         bound = "finite" if low == -np.inf else f"finite and at least {low:g}"
-        raise ValueError(f"{name}={number} must be {bound}. {REMEDY[name]}")
+        raise ValueError(f"{name}={number} must be {bound}. {_remedy(name)}")
     return number
 
 
 def check_count(name: str, value: Any) -> int:
     """Check that `value` is a whole number, at least 1."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={value!r} must be a whole number, at least 1. {REMEDY[name]}")
+        raise TypeError(f"{name}={value!r} must be a whole number, at least 1. {_remedy(name)}")
     if value < 1:
-        raise ValueError(f"{name}={value} must be at least 1. {REMEDY[name]}")
+        raise ValueError(f"{name}={value} must be at least 1. {_remedy(name)}")
     return int(value)
+
+
+def _remedy(name: str) -> str:
+    return REMEDY.get(name, f"Leave {name} out for its default.")

@@ -240,8 +240,10 @@ class Judge:
         None if there is nothing to say.
         """
         inside = self.inside(mean, V[:, : len(s)], settled.near())
-        if inside is None or settled.beside is None:
-            return inside and self.freeze(mean, V, s, settled.keep, inside)
+        if inside is None:
+            return None
+        if settled.beside is None:
+            return self.freeze(mean, V, s, settled.keep, inside)
         spread, limits = settled.threshold.last, settled.threshold.limits()
         return Frozen(mean, self.centered, V, s, spread, limits, settled.beside, self.law, inside)
 
