@@ -18,9 +18,11 @@ from torpca._robust.large import (
     top_directions,
 )
 from torpca._robust.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread
+from torpca._robust.options import Options
 from torpca._robust.passes import distances, look, product
 from torpca._robust.precision import Precision
 from torpca._robust.scatter import consistency
+from torpca._robust.small import settle_on_all
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 
@@ -313,3 +315,20 @@ def test_more_passes_find_the_directions_of_the_rows_with_the_weights_they_have(
     s, Vt = np.linalg.svd(C)[1:]
     assert subspace_error(V[:, :3], Vt[:3].T) < 1e-8
     np.testing.assert_allclose(theta[:3], s[:3] ** 2, rtol=1e-9)
+
+
+def test_what_was_settled_on_the_part_is_what_the_part_says_when_asked_again():
+    X = planted(MANY, 0.3).X[:4000]
+    source, counts = as_source(X), np.ones(len(X))
+    options = Options(3, "auto", True, None, 0.03, 50)
+    settled = settle_on_all(source, options, counts, np.random.default_rng(0), polish=False)
+    assert settled.beside is not None
+    judge = Judge(source, counts, None, True, np.random.default_rng(0))
+    V = np.hstack([settled.fit.V, settled.watched()])
+    first = judge.first(settled.fit.mean, V, settled.fit.s, settled)
+    again = judge.freeze(settled.fit.mean, V, settled.fit.s, settled.keep, first.inside)
+    assert first.limits == again.limits
+    assert first.watch.limits == again.watch.limits
+    bounds = [at.spread.square_at(4.0) for at in (first, again)]
+    assert bounds[0] == pytest.approx(bounds[1], rel=0.01)
+    np.testing.assert_allclose(first.watch.scale, again.watch.scale, rtol=0.01)

@@ -248,7 +248,7 @@ class Judge:
         return Frozen(mean, self.centered, V, s, spread, limits, settled.beside, self.law, inside)
 
     def inside(self, mean: Floats, V: Floats, near: Floats) -> Inside | None:
-        """Scatter in a subspace of the rows of the part, with weights `near`; None if it is none."""
+        """Scatter in a subspace of rows of the part, with weights `near`; None if there is none."""
         few = some_rows(np.ones(len(near)), SCATTER_ROWS, self.rng)
         Y, weights = (self.some.take(few) - mean) @ V, (near * self.counts)[few]
         found = robust_scatter(Y, weights, self.centered, self.rng, NEARLY)
