@@ -247,10 +247,14 @@ class Judge:
         spread, limits = settled.threshold.last, settled.threshold.limits()
         return Frozen(mean, self.centered, V, s, spread, limits, settled.beside, self.law, inside)
 
+    def about(self, mean: Floats) -> RowSource:
+        """Rows of the part less `mean`, which is zero if they are not centred."""
+        return self.some.centered(mean) if self.centered else self.some
+
     def inside(self, mean: Floats, V: Floats, near: Floats) -> Inside | None:
         """Scatter in a subspace of rows of the part, with weights `near`; None if there is none."""
         few = some_rows(np.ones(len(near)), SCATTER_ROWS, self.rng)
-        Y, weights = (self.some.take(few) - mean) @ V, (near * self.counts)[few]
+        Y, weights = self.about(mean).matmul(V)[few], (near * self.counts)[few]
         found = robust_scatter(Y, weights, self.centered, self.rng, NEARLY)
         if found.spread.scale == 0.0:
             return None
@@ -266,7 +270,7 @@ class Judge:
         k = len(s)
         if not np.all(s > 0):
             return None
-        rows = self.some.centered(mean) if self.centered else self.some
+        rows = self.about(mean)
         Y = rows.matmul(V)
         h = np.sum(np.square(Y[:, :k] / s), axis=1)
         R = rows.residuals(V[:, :k]) / np.sqrt(free_part(h, keep))

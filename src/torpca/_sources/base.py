@@ -63,7 +63,9 @@ def to_numpy(array: Array) -> npt.NDArray[Any]:
 def row_squares(xp: Any, block: Array) -> Array:
     """Sum of squares of each row of `block`."""
     if hasattr(block, "tocsr"):  # SciPy sparse: a block of a native sweep
-        return np.asarray(block.multiply(block).sum(axis=1)).reshape(-1)
+        squared = block.copy()
+        squared.data *= squared.data
+        return np.asarray(squared @ np.ones(block.shape[1]))
     if xp is not np:
         return xp.sum(block * block, axis=1)
     # Along the rows, or along the columns of a block in Fortran's order.

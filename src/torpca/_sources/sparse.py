@@ -104,9 +104,20 @@ class SparseSource(RowSource):
             )  # int: indptr may be close to int32's end
             stop = int(np.searchsorted(indptr, last_entry, side="right")) - 1
             part = slice(start, min(max(stop, start + 1), last))
-            slab = self.X[part] if self.by_rows else self.X[:, part]
-            yield part, slab.astype(np.float64, copy=False)
+            yield part, self._slab(part)
             start = part.stop
+
+    def _slab(self, part: slice) -> Any:
+        """Return these rows, or columns, in float64. Not by slicing, which copies them."""
+        first, last = (int(self.X.indptr[i]) for i in (part.start, part.stop))
+        count = part.stop - part.start
+        n, d = self.shape
+        values = self.X.data[first:last].astype(np.float64, copy=False)
+        places = self.X.indptr[part.start : part.stop + 1] - first
+        parts = (values, self.X.indices[first:last], places)
+        if self.by_rows:
+            return sp.csr_array(parts, shape=(count, d))
+        return sp.csc_array(parts, shape=(n, count))
 
     def matmul(self, V: Floats) -> Floats:
         """X V, (n_rows, k)."""
