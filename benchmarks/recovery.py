@@ -4,6 +4,7 @@ Run from the repository root:
 
     python -m benchmarks.recovery            # all parts, about two hours on two cores
     python -m benchmarks.recovery families   # or shapes, hard, clean, rank, same, real
+    python -m benchmarks.recovery --methods all   # every rival: see benchmarks/_cells.py
 
 The error is the sine of the largest angle to the true subspace, and every figure of the planted
 parts is its ratio to the error of the oracle, ordinary PCA on the true good rows: the median over
@@ -26,6 +27,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import average_precision_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
+from benchmarks._cells import COLUMNS, table
 from benchmarks._families import HARD, Planted
 from benchmarks._report import report
 from benchmarks._rivals import METHODS
@@ -420,7 +422,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[*PARTS, "real", []], help="default: all")
     parser.add_argument("--seeds", type=int, help="default: 5, and 25 for hard")
+    parser.add_argument("--methods", nargs="+", help="rivals, or all, on the cells of _cells.py")
     args = parser.parse_args()
+    if args.methods:
+        report("recovery_methods", table(args.methods), COLUMNS)
+        return
     chosen = args.parts or [*PARTS, "real"]
     seeds = () if args.seeds is None else (args.seeds,)
     lines: list[Line] = []

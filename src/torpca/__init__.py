@@ -4,7 +4,8 @@ Robust against whole bad rows. Algorithms of "Thresholding based Efficient Outli
 Cherapanamjeri, Jain and Netrapalli, over data that may live anywhere.
 """
 
-from torpca import datasets, metrics
+from torpca import datasets, metrics, rivals
+from torpca._compare import Comparison, compare
 from torpca._core.ellipsoid import project_to_ellipsoid
 from torpca._core.loop import Iteration
 from torpca._core.result import RobustSubspace
@@ -19,6 +20,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "TORP",
+    "Comparison",
     "GaussianTORP",
     "Iteration",
     "NoisyTORP",
@@ -26,9 +28,11 @@ __all__ = [
     "RobustSubspace",
     "RowSource",
     "as_source",
+    "compare",
     "datasets",
     "metrics",
     "project_to_ellipsoid",
+    "rivals",
     "torp",
     "torp_bin",
     "torp_g",

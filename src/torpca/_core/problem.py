@@ -21,8 +21,6 @@ REMEDY = {
     "mu": "Leave mu out to have it estimated.",
     "eta": "Leave eta out to have it set as the theorem does.",
     "sigma": "Leave sigma out to have it estimated.",
-    "tol": "Leave tol out for 1e-12.",
-    "max_iter": "Leave max_iter out for as many as the theorem asks for.",
 }
 
 
