@@ -1,22 +1,32 @@
 """Other methods for the same task, behind one call: (X, rank) in, `RobustSubspace` out."""
 
 from torpca.rivals._coherence import coherence_pursuit
+from torpca.rivals._dhr_pca import dhr_pca
 from torpca.rivals._dpcp import dpcp
 from torpca.rivals._fms import fms
+from torpca.rivals._hr_pca import hr_pca
 from torpca.rivals._mincovdet import mincovdet
+from torpca.rivals._online import OnlineRobustPCA, online_robust_pca
 from torpca.rivals._ransac import ransac
 from torpca.rivals._robpca import robpca
 from torpca.rivals._spherical import spherical_pca
 from torpca.rivals._ste import ste
+from torpca.rivals._structured import nonnegative_hr_pca, sparse_hr_pca
 from torpca.rivals._tyler import tyler
 
 __all__ = [
+    "OnlineRobustPCA",
     "coherence_pursuit",
+    "dhr_pca",
     "dpcp",
     "fms",
+    "hr_pca",
     "mincovdet",
+    "nonnegative_hr_pca",
+    "online_robust_pca",
     "ransac",
     "robpca",
+    "sparse_hr_pca",
     "spherical_pca",
     "ste",
     "tyler",

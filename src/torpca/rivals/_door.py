@@ -39,7 +39,8 @@ def open_table(X: Any, rank: Any) -> Table:
     source = as_source(X)
     rank = check_rank(rank, source.shape)
     magnitudes = check_finite(source)
-    frame = frame_of_size(source, magnitudes, float(np.median(magnitudes)))
+    there = magnitudes[magnitudes > 0]
+    frame = frame_of_size(source, magnitudes, float(np.median(there)) if len(there) else 0.0)
     rows = frame.about(None).take(np.arange(source.shape[0]))
     return Table(np.ascontiguousarray(rows), rank, frame.unit, source)
 
