@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.covariance import MinCovDet
 from sklearn.decomposition import PCA
 
 from torpca import OutlierRobustPCA, torp
+from torpca.rivals import mincovdet, spherical_pca
 
 Array = NDArray[np.float64]
 Method = Callable[[Array, int, float], Array]
@@ -25,21 +25,8 @@ def pca(X: Array, rank: int, fraction: float) -> Array:
     return PCA(rank, svd_solver="full").fit(X).components_.T
 
 
-def spherical(X: Array, rank: int, fraction: float, tol: float = 0.0) -> Array:
-    """Locantore et al. 1999: PCA of the rows' directions from their spatial median.
-
-    The median is settled when it moves by less than `tol` of the largest distance from it.
-    """
-    centre = np.median(X, axis=0)
-    for _ in range(100):
-        away = np.linalg.norm(X - centre, axis=1)
-        w = 1 / np.maximum(away, 1e-12 * np.max(away))
-        before, centre = centre, (w @ X) / np.sum(w)
-        if np.linalg.norm(centre - before) < tol * np.max(away):
-            break
-    U = X - centre
-    U = U / np.maximum(np.linalg.norm(U, axis=1), 1e-300)[:, None]
-    return np.linalg.svd(U, full_matrices=False)[2][:rank].T
+def spherical(X: Array, rank: int, fraction: float) -> Array:
+    return spherical_pca(X, rank).components.T
 
 
 def torp_told(X: Array, rank: int, fraction: float) -> Array:
@@ -49,8 +36,7 @@ def torp_told(X: Array, rank: int, fraction: float) -> Array:
 
 
 def min_cov_det(X: Array, rank: int, fraction: float) -> Array:
-    covariance = MinCovDet(random_state=0).fit(X).covariance_
-    return np.linalg.eigh(covariance)[1][:, ::-1][:, :rank]
+    return mincovdet(X, rank).components.T
 
 
 ROBPCA = """

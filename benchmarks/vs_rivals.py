@@ -17,13 +17,13 @@ it is. Either is left out where it is not installed.
 
 import argparse
 import importlib.util
+import inspect
 import logging
 import shutil
 import subprocess
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,14 +31,28 @@ from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_info
 
 from benchmarks._report import report
-from benchmarks._rivals import METHODS, Array, Method, robpca_fits, spherical
+from benchmarks._rivals import METHODS, Array, Method, robpca_fits
 from benchmarks._spectra import Rows, make
+from torpca import rivals
 from torpca.metrics import subspace_error
 
 Fit = Callable[[Array, int, float], tuple[Array, float]]
 
 SHAPES = ("2000x50,5", "10000x100,5", "2000x500,5")
 KINDS = ("5% mixed", "30% cluster")
+# Rivals of the package that look for a subspace of whole rows, beside those of `METHODS`.
+PACKAGE = (
+    "robpca",
+    "ransac",
+    "fms",
+    "ste",
+    "tyler",
+    "dpcp",
+    "coherence_pursuit",
+    "hr_pca",
+    "dhr_pca",
+    "outlier_pursuit",
+)
 LIMIT = 60.0  # seconds
 COLUMNS = (
     "n x d, r",
@@ -93,11 +107,23 @@ def rrcov() -> str | None:
     return f"rrcov {found.stdout}" if found.returncode == 0 else None
 
 
+def told(name: str) -> Method:
+    """A rival of the package, told the fraction of bad rows if it asks for it."""
+    function = getattr(rivals, name)
+    asks = "fraction" in inspect.signature(function).parameters
+
+    def method(X: Array, rank: int, fraction: float) -> Array:
+        keywords = {"fraction": fraction} if asks else {}
+        return function(X, rank, center=True, **keywords).components.T
+
+    return method
+
+
 def contestants() -> dict[str, Fit]:
     """What is installed, by name; prints what is not."""
     fits = {name: timed(method) for name, method in METHODS.items()}
+    fits |= {name: timed(told(name)) for name in PACKAGE}
     fits["PCA"] = timed(pca)
-    fits["spherical"] = timed(partial(spherical, tol=1e-8))
     fits["ROBPCA"] = robpca_timed
     if (found := rrcov()) is None:
         del fits["ROBPCA"]

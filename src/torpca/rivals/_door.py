@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from torpca._core.frame import frame_of_size
+from torpca._core.frame import Frame, frame_of_size
 from torpca._core.loop import Iteration
 from torpca._core.problem import check_finite, check_rank, check_real
 from torpca._core.result import RobustSubspace
@@ -39,10 +39,15 @@ def open_table(X: Any, rank: Any) -> Table:
     source = as_source(X)
     rank = check_rank(rank, source.shape)
     magnitudes = check_finite(source)
-    there = magnitudes[magnitudes > 0]
-    frame = frame_of_size(source, magnitudes, float(np.median(there)) if len(there) else 0.0)
+    frame = usual_frame(source, magnitudes)
     rows = frame.about(None).take(np.arange(source.shape[0]))
     return Table(np.ascontiguousarray(rows), rank, frame.unit, source)
+
+
+def usual_frame(source: RowSource, magnitudes: Floats) -> Frame:
+    """Unit in which the middle one of the rows that are not zero has a size near one."""
+    there = magnitudes[magnitudes > 0]
+    return frame_of_size(source, magnitudes, float(np.median(there)) if len(there) else 0.0)
 
 
 def check_share(name: str, value: Any, highest: float = 0.5) -> float:

@@ -1,0 +1,139 @@
+"""Non-convex robust PCA by alternating projections (AltProj)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from torpca._core.problem import check_count, check_real
+from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._entrywise import (
+    ENOUGH,
+    about_column_medians,
+    best_fit,
+    check_beta,
+    check_decay,
+    directions,
+    first_cut,
+    parts,
+    with_low_rank,
+)
+from torpca.rivals._split import Split, split
+
+
+def altproj(
+    X: Any,
+    rank: int,
+    *,
+    beta: float | None = None,
+    decay: float | None = None,
+    center: bool = False,
+    max_iter: int = 1000,
+    tol: float = 1e-12,
+) -> Split:
+    """Low-rank part of a table with bad entries: alternating projections.
+
+    Seeks X = L + S with L of the given rank and S sparse. In turn L becomes the best fit of rank k
+    to X - S, and S the entries of X - L above a threshold
+
+        zeta_t = beta (sigma_{k+1} + decay^t sigma_k),   sigma = singular values of X - S,
+
+    for k = 1, 2, ... up to the rank: the largest directions are settled before smaller ones, which
+    gross entries could hide, are looked for. L is found exactly, however large S is, and the error
+    falls by a constant factor in each iteration, if S has at most a share 1/(512 mu^2 rank) of
+    every row and column and L is spread over rows and columns (leverages of at most mu^2 rank/n
+    and mu^2 rank/d).
+
+    Cost: one SVD, O(n d min(n, d)), in each iteration; mostly 50 to 300 iterations. Prefer it where
+    single entries are bad and the rank is known; it is faster than `principal_component_pursuit`
+    on large tables of low rank. It is not made for whole bad rows: these have too many bad entries
+    in a row, and if they are large or agree in a direction they enter L.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+        One sample per row.
+    rank : int
+        Rank of L.
+    beta : float, optional
+        Size of the largest good entry as a share of the largest singular value. Default:
+        2 sqrt(log n log d/(n d)); the theorem takes 4 mu^2 rank/sqrt(n d).
+    decay : float between 0 and 1, optional
+        Factor by which the threshold falls. Default: 1/2 as in the paper where there are many
+        entries per unknown, more, up to 0.95, where there are few:
+        2.5 sqrt(rank (n + d)/(n d)).
+    center : bool
+        Whether the median of each column is subtracted first.
+    max_iter : int
+        Iterations allowed, over all k.
+    tol : float
+        The iterations end when L moves by less than this share of it and the threshold has fallen
+        by as much.
+
+    Returns
+    -------
+    Split
+        `low_rank` is L and `rest` is S, both about `mean`. Directions and singular values are
+        those of L. No row is dropped: `support` is all of them.
+
+    See Also
+    --------
+    robust_matrix_completion : the same for tables with missing entries.
+    rpca_gd : gradient descent instead of SVDs.
+
+    Notes
+    -----
+    Two things are not in the paper. The first threshold is beta times the largest singular value
+    of what it leaves, not of X, so that a few huge entries do not hide the others. And a stage
+    ends when its threshold has fallen near its limit, not after a fixed number of iterations.
+
+    References
+    ----------
+    Netrapalli, Niranjan, Sanghavi, Anandkumar, Jain: Non-convex robust PCA, Advances in Neural
+    Information Processing Systems 27 (2014), Algorithm 1 and Theorem 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from torpca.rivals import altproj
+    >>> rng = np.random.default_rng(0)
+    >>> L = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 60))
+    >>> S = np.where(rng.random(L.shape) < 0.05, 1000.0, 0.0)
+    >>> found = altproj(L + S, 2)
+    >>> bool(np.abs(found.low_rank - L).max() < 1e-10)
+    True
+    >>> bool(((found.rest != 0) == (S != 0)).all())
+    True
+    """
+    max_iter, tol = check_count("max_iter", max_iter), check_real("tol", tol, 0.0)
+    table = open_table(X, rank)
+    M, mean = about_column_medians(table.X, center)
+    beta = check_beta(beta, M.shape)
+    decay = check_decay(decay, table.rank, M.shape, M.size)
+    run = Progress(table)
+    # X - S: bad entries replaced by those of L.
+    clean, L = first_cut(M, beta), np.zeros_like(M)
+    k, t, converged = 1, 0, False
+    while not converged and len(run.history) < max_iter:
+        before, (L, s, V) = L, best_fit(clean, k)
+        falling = decay**t * s[k - 1]
+        rest = M - L
+        bad = np.abs(rest) > beta * (s[k] + falling)
+        # Not M - S with S = M - L: of L it would keep no more digits than a huge entry has.
+        clean = np.where(bad, L, M)
+        run.note(V, float(np.linalg.norm(rest[~bad])))
+        t += 1
+        settled = falling <= tol * s[0] and np.linalg.norm(L - before) <= tol * np.linalg.norm(L)
+        converged = bool(settled) and (k == table.rank or s[k] <= tol * s[0])
+        if k < table.rank and falling <= ENOUGH * s[k]:
+            k, t = k + 1, 0
+    found = hand_back(
+        with_low_rank(table, L, mean),
+        directions(L),
+        mean=mean,
+        history=run.history,
+        converged=converged,
+        parameters={"beta": beta, "decay": decay},
+    )
+    return split(found, *parts(table, L, rest, bad))

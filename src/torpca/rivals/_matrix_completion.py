@@ -1,0 +1,192 @@
+"""Robust matrix completion: entries are missing, and some of those that are not are bad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from torpca._core.frame import frame_of_size
+from torpca._core.problem import check_count, check_rank, check_real
+from torpca._sources import as_source
+from torpca._sources.base import Floats, Mask
+from torpca.rivals._door import Progress, Table, hand_back
+from torpca.rivals._entrywise import (
+    ENOUGH,
+    EPS,
+    about_column_medians,
+    best_fit,
+    check_beta,
+    check_decay,
+    directions,
+    first_cut,
+    parts,
+    with_low_rank,
+)
+from torpca.rivals._split import Split, split
+
+
+def robust_matrix_completion(
+    X: Any,
+    rank: int,
+    *,
+    beta: float | None = None,
+    decay: float | None = None,
+    center: bool = False,
+    max_iter: int = 1000,
+    tol: float = 1e-12,
+) -> Split:
+    """Low-rank part of a table with missing and bad entries: projected gradients (PG-RMC).
+
+    Seeks L of the given rank and a sparse S with L + S = X where X is observed; NaN says that an
+    entry is not. With a share p of the entries observed, the places Omega, an iteration is
+
+        L = best fit of rank k to A,   A = L + (1/p) (X - L - S) on Omega, L elsewhere,
+
+    a projected gradient step, and S are the entries of X - L on Omega above a threshold
+
+        zeta_t = beta (sigma_{k+1} + decay^t sigma_k),   sigma = singular values of A.
+
+    The rank k grows in stages: each takes in all directions of at least half the size of the first
+    that is not in yet. L is found exactly, however large S is, and the error falls by a constant
+    factor in each iteration, if the observed places are random and of the order of
+    mu^4 rank^2 max(n, d) times logarithms, and S has at most a share of the order of
+    1/(mu^2 rank) of the observed entries of every row and column. L has to be spread over rows and
+    columns (leverages of at most mu^2 rank/n and mu^2 rank/d).
+
+    Cost: one SVD, O(n d min(n, d)), in each iteration; mostly 50 to 500 iterations, the more the
+    fewer entries are observed. Prefer it where entries are missing; without missing ones it does
+    what `altproj` does. It is not made for whole bad rows: these have too many bad entries in a
+    row, and if they are large or agree in a direction they enter L.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+        One sample per row; NaN where an entry was not observed. Every row and every column needs
+        an observed entry. In a row with fewer than `rank` of them L is a guess.
+    rank : int
+        Rank of L.
+    beta : float, optional
+        Size of the largest good entry as a share of the largest singular value. Default:
+        2 sqrt(log n log d/(n d)); the theorem takes a multiple of mu^2 rank/sqrt(n d).
+    decay : float between 0 and 1, optional
+        Factor by which the threshold falls. Default: 1/2 as in the paper where many entries are
+        observed, more, up to 0.95, where few are: 2.5 sqrt(rank (n + d)/(p n d)).
+    center : bool
+        Whether the median of the observed entries of each column is subtracted first.
+    max_iter : int
+        Iterations allowed, over all k.
+    tol : float
+        The iterations end when L moves by less than this share of it and the threshold has fallen
+        by as much.
+
+    Returns
+    -------
+    Split
+        `low_rank` is L, on all places, and `rest` is S, zero where nothing was observed; both are
+        about `mean`. Directions and singular values are those of L. No row is dropped: `support`
+        is all of them.
+
+    See Also
+    --------
+    altproj : for tables without missing entries.
+
+    Notes
+    -----
+    The paper uses fresh observations in each iteration, for its proof; here all are used in all of
+    them. The first threshold is beta times the largest singular value of what it leaves, so that a
+    few huge entries do not hide the others. Steps are shortened, from 1/p towards 1, when the
+    residual grows: with places that are not random a step of 1/p may be too long.
+
+    References
+    ----------
+    Cherapanamjeri, Gupta, Jain: Nearly optimal robust matrix completion, International Conference
+    on Machine Learning 34 (2017), Algorithm 1 and Theorem 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from torpca.rivals import robust_matrix_completion
+    >>> rng = np.random.default_rng(0)
+    >>> L = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 60))
+    >>> X = np.where(rng.random(L.shape) < 0.05, 1000.0, L)
+    >>> X[rng.random(L.shape) < 0.3] = np.nan
+    >>> found = robust_matrix_completion(X, 2)
+    >>> bool(np.abs(found.low_rank - L).max() < 1e-10)
+    True
+    """
+    max_iter, tol = check_count("max_iter", max_iter), check_real("tol", tol, 0.0)
+    table = open_incomplete_table(X, rank)
+    M, mean = about_column_medians(table.X, center)
+    seen = ~np.isnan(M)
+    n_seen = int(np.count_nonzero(seen))
+    M = np.where(seen, M, 0.0)
+    beta = check_beta(beta, M.shape)
+    decay = check_decay(decay, table.rank, M.shape, n_seen)
+    run = Progress(table)
+    step = M.size / n_seen
+    A, L, left = step * first_cut(M, step * beta), np.zeros_like(M), np.inf
+    k, t, converged = next_rank(best_fit(A, 0)[1], 0, table.rank), 0, False
+    while not converged and len(run.history) < max_iter:
+        before, (L, s, V) = L, best_fit(A, k)
+        falling = decay**t * s[k - 1]
+        rest = np.where(seen, M - L, 0.0)
+        bad = np.abs(rest) > beta * (s[k] + falling)
+        good_rest = np.where(bad, 0.0, rest)
+        before_left, left = left, float(np.linalg.norm(good_rest))
+        # With a step of one the residual cannot grow, but for rounding.
+        if left > before_left and left > M.size * EPS * s[0]:
+            step = 1.0 + 0.5 * (step - 1.0)
+        A = L + step * good_rest
+        run.note(V, left)
+        t += 1
+        settled = falling <= tol * s[0] and np.linalg.norm(L - before) <= tol * np.linalg.norm(L)
+        converged = bool(settled) and (k == table.rank or s[k] <= tol * s[0])
+        if k < table.rank and falling <= ENOUGH * s[k]:
+            k, t = next_rank(s, k, table.rank), 0
+    found = hand_back(
+        with_low_rank(table, L, mean),
+        directions(L),
+        mean=mean,
+        history=run.history,
+        converged=converged,
+        parameters={"beta": beta, "decay": decay, "observed": n_seen / M.size},
+    )
+    return split(found, *parts(table, L, rest, bad))
+
+
+def next_rank(s: Floats, k: int, rank: int) -> int:
+    """Rank of the stage after that of rank k: directions at least half as large as the next one."""
+    return min(rank, max(k + 1, int(np.count_nonzero(s[:rank] >= 0.5 * s[k]))))
+
+
+def open_incomplete_table(X: Any, rank: Any) -> Table:
+    """As `open_table`, but NaN is an entry that was not observed."""
+    source = as_source(X)
+    rank = check_rank(rank, source.shape)
+    rows = source.take(np.arange(source.shape[0]))
+    infinite = np.count_nonzero(np.isinf(rows))
+    if infinite:
+        raise ValueError(
+            f"Input X contains infinity in {infinite} of {rows.size} entries. All entries must be "
+            "finite, or NaN where nothing was observed. Give NaN for entries that are not known."
+        )
+    seen = ~np.isnan(rows)
+    check_seen("row", np.any(seen, axis=1))
+    check_seen("column", np.any(seen, axis=0))
+    magnitudes = np.max(np.abs(np.where(seen, rows, 0.0)), axis=1)
+    there = magnitudes[magnitudes > 0]
+    frame = frame_of_size(source, magnitudes, float(np.median(there)) if len(there) else 0.0)
+    if frame.factors is not None:
+        rows = frame.about(None).take(np.arange(source.shape[0]))
+    return Table(np.ascontiguousarray(rows), rank, frame.unit, source)
+
+
+def check_seen(what: str, seen: Mask) -> None:
+    """Check that every row, or column, has an observed entry."""
+    empty = np.flatnonzero(~seen)
+    if len(empty):
+        raise ValueError(
+            f"{len(empty)} of the {len(seen)} {what}s of X are all NaN, first {what} {empty[0]}. "
+            f"Every {what} needs at least one observed entry: drop those {what}s first."
+        )
