@@ -10,13 +10,13 @@ The paper compares methods by bounds on ||L (I - VV')||_F, L being the low-rank 
 rows and V the basis found. Here that error, and the time, is measured while one of n, d, r and the
 noise grows and the others stay (1000 x 50, r = 3, noise 0.01, 2 % bad rows in all directions), and
 the slope of its logarithm is set beside the exponent of the bound ("-": the bound says nothing).
-Bounds are for the worst case, so a slope below the exponent is to be expected; one above it, over
-a long range, would contradict it. The error is divided by ||N||_F in the first table, where noise is arbitrary
-(all of it along one direction and on the few rows where it tilts the subspace most), and by sigma
-in the second, where it is Gaussian. In parts: "arbitrary" and "gaussian" are the two tables; and
-what the paper leaves open: "operator" is the error in operator norm over that of the noise,
-"consistency" the error times the root of n while n grows to a million at 10 % of bad rows, and
-"time" is TORP-G's and ours beside scikit-learn's PCA.
+Bounds are for the worst case, so a slope below the exponent is to be expected; one above it, over a
+long range, would contradict it. The error is divided by ||N||_F in the first table, where noise is
+arbitrary (all of it along one direction and on the few rows where it tilts the subspace most), and
+by sigma in the second, where it is Gaussian. In parts: "arbitrary" and "gaussian" are the two
+tables; and what the paper leaves open: "operator" is the error in operator norm over that of the
+noise, "consistency" the error times the root of n while n grows to a million at 10 % of bad rows,
+and "time" is TORP-G's and ours beside scikit-learn's PCA.
 """
 
 import argparse

@@ -128,12 +128,15 @@ def altproj(
         converged = bool(settled) and (k == table.rank or s[k] <= tol * s[0])
         if k < table.rank and falling <= ENOUGH * s[k]:
             k, t = k + 1, 0
+    # A rest that is not sparse says that good entries were cut.
+    sparse = 2 * np.count_nonzero(bad) <= bad.size
     found = hand_back(
         with_low_rank(table, L, mean),
         directions(L),
         mean=mean,
         history=run.history,
-        converged=converged,
+        converged=converged and sparse,
         parameters={"beta": beta, "decay": decay},
+        advice="Allow more iterations with max_iter, or try a larger beta if most of X is in `rest`.",
     )
     return split(found, *parts(table, L, rest, bad))
