@@ -13,6 +13,7 @@ from torpca import as_source
 from torpca._sources import Centered, Deflated, Scaled, base, sparse
 from torpca._sources.array import ArraySource
 from torpca._sources.dask import DaskSource
+from torpca._sources.observed import Observed
 from torpca._sources.sparse import SparseSource
 from torpca.testing import RowSourceContract
 
@@ -63,6 +64,13 @@ class TestReadOnly(RowSourceContract):
         X = X.copy()
         X.flags.writeable = False
         return as_source(X)
+
+
+class TestObserved(RowSourceContract):
+    """Rows of which a pass is told."""
+
+    def make_source(self, X):
+        return Observed(as_source(X), lambda number, done: None)
 
 
 class TestFortranOrder(RowSourceContract):

@@ -1,0 +1,210 @@
+"""What a fit says about a table, in one object from which summary, report and pictures are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._core.loop import Iteration
+from torpca._core.problem import check_finite
+from torpca._core.subspace import SubspaceFinder
+from torpca._estimators.robust import OutlierRobustPCA
+from torpca._select.rank import RankChoice
+from torpca._sources import as_source
+from torpca._sources.base import Floats, to_numpy
+from torpca.metrics import principal_angles
+
+# Features named for a flagged row, and flagged rows, the most extreme, for which all are kept.
+TOP_FEATURES, DETAILED = 5, 200
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Which rows are bad, why, and what the data looks like without them."""
+
+    title: str
+    ids: npt.NDArray[np.str_] = field(repr=False)
+    """Label of each row, (n,)."""
+    names: tuple[str, ...] = field(repr=False)
+    """Names of the features, (d,)."""
+    types: npt.NDArray[np.str_] = field(repr=False)
+    """"regular", "good leverage", "orthogonal" or "bad leverage", (n,)."""
+    flagged: npt.NDArray[np.bool_] = field(repr=False)
+    """Rows labelled as outliers, (n,)."""
+    score_distances: Floats = field(repr=False)
+    orthogonal_distances: Floats = field(repr=False)
+    cutoffs: Mapping[str, float]
+    scores: Floats = field(repr=False)
+    """Coordinates (n, k) of the rows on the components."""
+    plain_scores: Floats = field(repr=False)
+    """The same for ordinary PCA of all rows."""
+    components: Floats = field(repr=False)
+    mean: Floats = field(repr=False)
+    variances: Floats
+    """Variances (k,) of the good rows along the components, ..."""
+    explained: Floats
+    """... as shares of all of their variance."""
+    plain_explained: Floats
+    """Shares (k,) of the variance of all rows that ordinary PCA explains."""
+    angle: float
+    """Largest angle between the two subspaces, in degrees."""
+    extreme: npt.NDArray[np.intp] = field(repr=False)
+    """Numbers of the flagged rows, the most extreme first."""
+    features: tuple[tuple[tuple[str, float], ...], ...] = field(repr=False)
+    """For each of these, the features that made it so, each with its share of the squared distance
+    that is farther beyond its limit: negative where the feature is too small."""
+    contributions: Floats = field(repr=False)
+    """These shares (m, d) for all features and the first m of these rows."""
+    rank: RankChoice
+    history: tuple[Iteration, ...] = field(repr=False)
+    converged: bool
+    notes: tuple[str, ...] = ()
+    """What was left out or assumed before the fit."""
+    warnings: tuple[str, ...] = ()
+    """What the fit warned of."""
+
+
+def answer(
+    model: OutlierRobustPCA,
+    X: Any,
+    *,
+    ids: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    title: str = "data",
+    new: bool = False,
+    notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> Answer:
+    """What a fitted `model` says about rows X (n, d): those it was fitted to, or `new` ones.
+
+    `ids` are labels of the rows, by default their numbers, counted from 1; `names` those of the
+    features, by default what the model was told, or x1, x2, ...
+    """
+    source = as_source(X)
+    n, d = source.shape
+    distances = model.distances(X) if new else (model.score_distances_, model.orthogonal_distances_)
+    score, orthogonal = (np.asarray(to_numpy(a), dtype=np.float64) for a in distances)
+    types = model._types(score, orthogonal)
+    flagged = types != "regular"
+    extremeness = -model._scores(score, orthogonal)
+    extreme = np.flatnonzero(flagged)
+    extreme = extreme[np.argsort(-extremeness[extreme], kind="stable")]
+    if names is None:
+        names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(1, d + 1)])
+    names = tuple(str(name) for name in names)
+    plain = ordinary_pca(source, model.n_components_, bool(model.center))
+    shares = top_shares(model, source, extreme)
+    V = np.asarray(to_numpy(model.components_), dtype=np.float64)
+    return Answer(
+        title=title,
+        ids=np.array([str(i) for i in range(1, n + 1)] if ids is None else list(ids), dtype=str),
+        names=names,
+        types=types,
+        flagged=flagged,
+        score_distances=score,
+        orthogonal_distances=orthogonal,
+        cutoffs=dict(model.cutoffs_),
+        scores=np.asarray(to_numpy(model.transform(X)), dtype=np.float64),
+        plain_scores=plain.scores,
+        components=V,
+        mean=np.asarray(to_numpy(model.mean_), dtype=np.float64),
+        variances=np.asarray(to_numpy(model.explained_variance_), dtype=np.float64),
+        explained=np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64),
+        plain_explained=plain.explained,
+        angle=largest_angle(V.T, plain.V),
+        extreme=extreme,
+        features=tuple(
+            tuple((names[j], float(share)) for j, share in zip(places, values, strict=True))
+            for places, values in zip(shares.places, shares.values, strict=True)
+        ),
+        contributions=shares.all,
+        rank=model.rank_,
+        history=model.history_,
+        converged=bool(model.converged_),
+        notes=tuple(notes),
+        warnings=tuple(warnings),
+    )
+
+
+# ---- ordinary PCA, for comparison ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OrdinaryPCA:
+    """PCA of all rows, good and bad."""
+
+    V: Floats
+    scores: Floats
+    explained: Floats
+
+
+def ordinary_pca(source: Any, k: int, center: bool) -> OrdinaryPCA:
+    """Top `k` directions (d, k) of all rows, scores (n, k) and shares (k,) of their variance."""
+    n = source.shape[0]
+    finder = SubspaceFinder(source, check_finite(source), center)
+    fit = finder.find(np.ones(n, dtype=bool), k)
+    rows = fit.rows()
+    total = float(np.sum(rows.squares())) * fit.frame.unit**2
+    explained = fit.s**2 / total if total > 0 else np.zeros(len(fit.s))
+    return OrdinaryPCA(fit.V, fit.frame.unit * rows.matmul(fit.V), explained)
+
+
+def largest_angle(V: Floats, W: Floats) -> float:
+    """Largest angle between the spans of V (d, k) and W (d, l), in degrees."""
+    if V.shape != W.shape:
+        return 90.0
+    return float(np.degrees(np.max(principal_angles(V, W), initial=0.0)))
+
+
+# ---- which features ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Signed shares of the features in the distances of some rows."""
+
+    places: npt.NDArray[np.intp]
+    """Numbers (m, p) of the features with the largest shares, the largest first."""
+    values: Floats
+    """These shares, (m, p)."""
+    all: Floats
+    """All shares, (at most DETAILED, d), of the first rows."""
+
+
+def top_shares(model: OutlierRobustPCA, source: Any, rows: npt.NDArray[np.intp]) -> Shares:
+    """Shares of the features in the distance of each of `rows` that is farther beyond its limit."""
+    d = source.shape[1]
+    p = min(TOP_FEATURES, d)
+    places, values = np.zeros((len(rows), p), dtype=np.intp), np.zeros((len(rows), p))
+    everything = np.zeros((min(len(rows), DETAILED), d))
+    step = max(1, 2**20 // d)
+    for start in range(0, len(rows), step):
+        now = slice(start, min(start + step, len(rows)))
+        shares = signed_shares(model, source.take(rows[now]))
+        order = np.argsort(-np.abs(shares), axis=1, kind="stable")[:, :p]
+        places[now], values[now] = order, np.take_along_axis(shares, order, axis=1)
+        if start < len(everything):
+            everything[now.start : now.stop] = shares[: len(everything) - start]
+    return Shares(places, values, everything)
+
+
+def signed_shares(model: OutlierRobustPCA, X: Floats) -> Floats:
+    """Share (m, d) of each feature in a squared distance of the rows X (m, d), with its sign."""
+    C = X - model._mean if model.center else X
+    if model._feature_scale is not None:
+        C = C / model._feature_scale
+    V, sd = model._basis, np.where(model._deviations > 0, model._deviations, np.inf)
+    Y = C @ V
+    inside, outside = (Y / sd) @ V.T, C - Y @ V.T
+    lengths = [np.linalg.norm(part, axis=1) for part in (inside, outside)]
+    beyond = model._relative(*lengths)
+    parts = np.where((beyond[0] > beyond[1])[:, None], inside, outside)
+    # In two steps, as squares of tiny parts are zero.
+    size = np.maximum(np.max(np.abs(parts), axis=1, keepdims=True), np.finfo(float).tiny)
+    parts = parts / size
+    squares = parts**2
+    return np.sign(parts) * squares / np.sum(squares, axis=1, keepdims=True)
