@@ -16,6 +16,7 @@ from torpca.rivals._entrywise import (
     check_decay,
     directions,
     first_cut,
+    gross,
     parts,
     with_low_rank,
 )
@@ -30,7 +31,7 @@ def altproj(
     decay: float | None = None,
     center: bool = False,
     max_iter: int = 1000,
-    tol: float = 1e-12,
+    tol: float = 1e-10,
 ) -> Split:
     """Low-rank part of a table with bad entries: alternating projections.
 
@@ -46,9 +47,9 @@ def altproj(
     and mu^2 rank/d).
 
     Cost: one SVD, O(n d min(n, d)), in each iteration; mostly 50 to 300 iterations. Prefer it where
-    single entries are bad and the rank is known; it is faster than `principal_component_pursuit`
-    on large tables of low rank. It is not made for whole bad rows: these have too many bad entries
-    in a row, and if they are large or agree in a direction they enter L.
+    single entries are bad and the rank is known. It is not made for whole bad rows: those that
+    point everywhere and are no longer than the others are cut entry by entry, but if they are long
+    or agree in a direction they enter L, and the subspace found is theirs.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def altproj(
         Rank of L.
     beta : float, optional
         Size of the largest good entry as a share of the largest singular value. Default:
-        2 sqrt(log n log d/(n d)); the theorem takes 4 mu^2 rank/sqrt(n d).
+        sqrt(2 log n log d/(n d)); the theorem takes 4 mu^2 rank/sqrt(n d).
     decay : float between 0 and 1, optional
         Factor by which the threshold falls. Default: 1/2 as in the paper where there are many
         entries per unknown, more, up to 0.95, where there are few:
@@ -84,9 +85,11 @@ def altproj(
 
     Notes
     -----
-    Two things are not in the paper. The first threshold is beta times the largest singular value
-    of what it leaves, not of X, so that a few huge entries do not hide the others. And a stage
-    ends when its threshold has fallen near its limit, not after a fixed number of iterations.
+    Three things are not in the paper. The first threshold is beta times the largest singular value
+    of what it leaves, not of X, so that a few huge entries do not hide the others. No threshold is
+    below three standard deviations of the good entries about L, as told by their median, or noise
+    would be cut until nothing is left. And a stage ends when its threshold has fallen near its
+    limit, not after a fixed number of iterations.
 
     References
     ----------
@@ -119,7 +122,7 @@ def altproj(
         before, (L, s, V) = L, best_fit(clean, k)
         falling = decay**t * s[k - 1]
         rest = M - L
-        bad = np.abs(rest) > beta * (s[k] + falling)
+        bad = gross(rest, None, beta * (s[k] + falling))
         # Not M - S with S = M - L: of L it would keep no more digits than a huge entry has.
         clean = np.where(bad, L, M)
         run.note(V, float(np.linalg.norm(rest[~bad])))
@@ -128,15 +131,12 @@ def altproj(
         converged = bool(settled) and (k == table.rank or s[k] <= tol * s[0])
         if k < table.rank and falling <= ENOUGH * s[k]:
             k, t = k + 1, 0
-    # A rest that is not sparse says that good entries were cut.
-    sparse = 2 * np.count_nonzero(bad) <= bad.size
     found = hand_back(
         with_low_rank(table, L, mean),
         directions(L),
         mean=mean,
         history=run.history,
-        converged=converged and sparse,
+        converged=converged,
         parameters={"beta": beta, "decay": decay},
-        advice="Allow more iterations with max_iter, or try a larger beta if most of X is in `rest`.",
     )
     return split(found, *parts(table, L, rest, bad))

@@ -12,13 +12,16 @@ from torpca._sources.base import Floats, Mask
 from torpca.rivals._door import Table
 
 EPS = float(np.finfo(np.float64).eps)
-# The threshold falls by no less than this factor, and by no more than that, in an iteration.
+# In an iteration the threshold falls by a factor between these.
 FASTEST, SLOWEST = 0.5, 0.95
-# Tried on random tables: with 2 the threshold overtook the error at many shapes, with 3 at hardly
-# fewer than with 2.5.
-LEAN = 2.5
+# Tried on random tables, complete and incomplete: with less the threshold overtook the error at
+# many shapes, with more at hardly fewer.
+LEAN, LEANER = 2.5, 3.0
 # A stage has done its work when the falling part of the threshold is this share of the rest.
 ENOUGH = 0.01
+# Entries of noise farther out than this many standard deviations are rare; a standard deviation is
+# this many medians of their sizes.
+FAR_OUT, NORMAL = 3.0, 1.4826
 
 
 def about_column_medians(X: Floats, center: bool) -> tuple[Floats, Floats | None]:
@@ -43,12 +46,13 @@ def best_fit(A: Floats, k: int) -> tuple[Floats, Floats, Floats]:
 def check_beta(beta: Any, shape: tuple[int, int]) -> float:
     """Largest good entry as a share of the largest singular value: `beta` or the usual one.
 
-    That of a random table uv' with long vectors u and v of length one: the largest entry of a
-    random one of length m is sqrt(2 log m/m).
+    For a random table uv', with vectors of length one, this is about 2 sqrt(log n log d/(n d)).
+    A root of two less did better: few good entries are that large, and more bad ones are found.
     """
     if beta is not None:
         return check_real("beta", beta, 0.0)
-    return float(np.prod([min(1.0, np.sqrt(2.0 * np.log(max(m, 2)) / m)) for m in shape]))
+    spread = [min(1.0, np.sqrt(2.0 * np.log(max(m, 2)) / m)) for m in shape]
+    return float(np.sqrt(0.5) * np.prod(spread))
 
 
 def check_decay(decay: Any, rank: int, shape: tuple[int, int], n_seen: int) -> float:
@@ -58,8 +62,8 @@ def check_decay(decay: Any, rank: int, shape: tuple[int, int], n_seen: int) -> f
     about the root of the number of unknowns per number seen.
     """
     if decay is None:
-        pace = LEAN * float(np.sqrt(rank * sum(shape) / n_seen))
-        return min(SLOWEST, max(FASTEST, pace))
+        slack = LEAN if n_seen == shape[0] * shape[1] else LEANER
+        return min(SLOWEST, max(FASTEST, slack * float(np.sqrt(rank * sum(shape) / n_seen))))
     factor = check_real("decay", decay, 0.0)
     if not 0 < factor < 1:
         raise ValueError(
@@ -82,6 +86,17 @@ def first_cut(M: Floats, beta: float) -> Floats:
         if not norm < 0.5 * size:
             return rest
         size, rest = norm, np.where(np.abs(M) > beta * norm, 0.0, M)
+
+
+def gross(rest: Floats, seen: Mask | None, threshold: float) -> Mask:
+    """Entries of `rest` (n, d) above the threshold, or above what noise makes likely.
+
+    Without that floor noise is cut, which lowers the threshold, which cuts more of it. Without
+    noise the floor goes to zero as the good entries of the rest do.
+    """
+    size = np.abs(rest)
+    scale = NORMAL * float(np.median(size if seen is None else size[seen]))
+    return size > max(threshold, FAR_OUT * scale)
 
 
 def directions(L: Floats) -> Floats:

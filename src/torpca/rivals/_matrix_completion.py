@@ -20,6 +20,7 @@ from torpca.rivals._entrywise import (
     check_decay,
     directions,
     first_cut,
+    gross,
     parts,
     with_low_rank,
 )
@@ -34,7 +35,7 @@ def robust_matrix_completion(
     decay: float | None = None,
     center: bool = False,
     max_iter: int = 1000,
-    tol: float = 1e-12,
+    tol: float = 1e-10,
 ) -> Split:
     """Low-rank part of a table with missing and bad entries: projected gradients (PG-RMC).
 
@@ -56,8 +57,9 @@ def robust_matrix_completion(
 
     Cost: one SVD, O(n d min(n, d)), in each iteration; mostly 50 to 500 iterations, the more the
     fewer entries are observed. Prefer it where entries are missing; without missing ones it does
-    what `altproj` does. It is not made for whole bad rows: these have too many bad entries in a
-    row, and if they are large or agree in a direction they enter L.
+    what `altproj` does. It is not made for whole bad rows: those that point everywhere and are no
+    longer than the others are cut entry by entry, but if they are long or agree in a direction they
+    enter L, and the subspace found is theirs.
 
     Parameters
     ----------
@@ -68,10 +70,11 @@ def robust_matrix_completion(
         Rank of L.
     beta : float, optional
         Size of the largest good entry as a share of the largest singular value. Default:
-        2 sqrt(log n log d/(n d)); the theorem takes a multiple of mu^2 rank/sqrt(n d).
+        sqrt(2 log n log d/(n d)); the theorem takes a multiple of mu^2 rank/sqrt(n d).
     decay : float between 0 and 1, optional
         Factor by which the threshold falls. Default: 1/2 as in the paper where many entries are
-        observed, more, up to 0.95, where few are: 2.5 sqrt(rank (n + d)/(p n d)).
+        observed, more, up to 0.95, where few are: 3 sqrt(rank (n + d)/(p n d)), and 2.5 instead of
+        3 if none is missing.
     center : bool
         Whether the median of the observed entries of each column is subtracted first.
     max_iter : int
@@ -94,9 +97,9 @@ def robust_matrix_completion(
     Notes
     -----
     The paper uses fresh observations in each iteration, for its proof; here all are used in all of
-    them. The first threshold is beta times the largest singular value of what it leaves, so that a
-    few huge entries do not hide the others. Steps are shortened, from 1/p towards 1, when the
-    residual grows: with places that are not random a step of 1/p may be too long.
+    them. Thresholds start and end as in `altproj`, and so do the stages. Steps are shortened, from
+    1/p towards 1, when the residual grows: with places that are not random a step of 1/p may be
+    too long.
 
     References
     ----------
@@ -131,7 +134,7 @@ def robust_matrix_completion(
         before, (L, s, V) = L, best_fit(A, k)
         falling = decay**t * s[k - 1]
         rest = np.where(seen, M - L, 0.0)
-        bad = np.abs(rest) > beta * (s[k] + falling)
+        bad = gross(rest, seen, beta * (s[k] + falling))
         good_rest = np.where(bad, 0.0, rest)
         before_left, left = left, float(np.linalg.norm(good_rest))
         # With a step of one the residual cannot grow, but for rounding.
@@ -144,16 +147,13 @@ def robust_matrix_completion(
         converged = bool(settled) and (k == table.rank or s[k] <= tol * s[0])
         if k < table.rank and falling <= ENOUGH * s[k]:
             k, t = next_rank(s, k, table.rank), 0
-    # A rest that is not sparse says that good entries were cut.
-    sparse = 2 * np.count_nonzero(bad) <= n_seen
     found = hand_back(
         with_low_rank(table, L, mean),
         directions(L),
         mean=mean,
         history=run.history,
-        converged=converged and sparse,
+        converged=converged,
         parameters={"beta": beta, "decay": decay, "observed": n_seen / M.size},
-        advice="Allow more iterations with max_iter, or try a larger beta if most of X is in `rest`.",
     )
     return split(found, *parts(table, L, rest, bad))
 

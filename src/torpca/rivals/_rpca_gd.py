@@ -48,7 +48,7 @@ def rpca_gd(
     iterations for each digit, mostly 50 to 500. Prefer it where single entries are bad, a bound on
     their share is known and the singular values of L are of one size. If the share is larger than
     alpha somewhere, huge bad entries stay in L. It is not made for whole bad rows: all but a share
-    alpha of the entries of such a row stay, and enter L if they are large or agree in a direction.
+    gamma alpha of the entries of such a row stay, and pull at L as they would at ordinary PCA.
 
     Parameters
     ----------
