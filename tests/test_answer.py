@@ -52,6 +52,13 @@ def test_ordinary_pca_is_that_of_scikit_learn(made, model):
     assert np.sin(np.radians(told.angle)) == pytest.approx(sine)
 
 
+def test_ordinary_pca_of_scaled_features(made):
+    model = OutlierRobustPCA(3, scale=True).fit(made.X)
+    told = answer(model, made.X)
+    plain = PCA(3, svd_solver="full").fit(made.X / model.scale_)
+    np.testing.assert_allclose(told.plain_explained, plain.explained_variance_ratio_, rtol=1e-10)
+
+
 def test_ordinary_pca_without_centring(made):
     model = OutlierRobustPCA(3, center=False).fit(made.X)
     told = answer(model, made.X)

@@ -22,6 +22,7 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages(torpca.__path__
 def test_public_names():
     assert torpca.__all__ == [
         "TORP",
+        "Comparison",
         "GaussianTORP",
         "Iteration",
         "NoisyTORP",
@@ -29,9 +30,13 @@ def test_public_names():
         "RobustSubspace",
         "RowSource",
         "as_source",
+        "compare",
         "datasets",
+        "load_model",
         "metrics",
         "project_to_ellipsoid",
+        "rivals",
+        "save_model",
         "torp",
         "torp_bin",
         "torp_g",
@@ -43,7 +48,7 @@ def test_public_names():
 
 def test_no_other_name_is_public():
     loaded = {name for name in vars(torpca) if not name.startswith("_")}
-    assert loaded - set(torpca.__all__) <= {"testing"}  # a module, there once it is imported
+    assert loaded - set(torpca.__all__) <= {"plots", "testing"}  # modules, there once imported
 
 
 @pytest.mark.parametrize("function", ["torp", "torp_n", "torp_bin", "torp_g"])

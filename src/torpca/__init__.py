@@ -14,6 +14,7 @@ from torpca._core.torp_g import torp_g
 from torpca._core.torp_n import torp_bin, torp_n
 from torpca._estimators.paper import TORP, GaussianTORP, NoisyTORP
 from torpca._estimators.robust import OutlierRobustPCA
+from torpca._model_file import load_model, save_model
 from torpca._sources import RowSource, as_source
 
 __version__ = "0.1.0"
@@ -30,9 +31,11 @@ __all__ = [
     "as_source",
     "compare",
     "datasets",
+    "load_model",
     "metrics",
     "project_to_ellipsoid",
     "rivals",
+    "save_model",
     "torp",
     "torp_bin",
     "torp_g",

@@ -16,6 +16,7 @@ from torpca._estimators.robust import OutlierRobustPCA
 from torpca._select.rank import RankChoice
 from torpca._sources import as_source
 from torpca._sources.base import Floats, to_numpy
+from torpca._sources.views import Columns
 from torpca.metrics import principal_angles
 
 # Features named for a flagged row, and flagged rows, the most extreme, for which all are kept.
@@ -72,7 +73,7 @@ def answer(
     model: OutlierRobustPCA,
     X: Any,
     *,
-    ids: Sequence[str] | None = None,
+    ids: Sequence[str] | npt.NDArray[np.str_] | None = None,
     names: Sequence[str] | None = None,
     title: str = "data",
     new: bool = False,
@@ -96,12 +97,14 @@ def answer(
     if names is None:
         names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(1, d + 1)])
     names = tuple(str(name) for name in names)
-    plain = ordinary_pca(source, model.n_components_, bool(model.center))
+    scale = model._feature_scale
+    alike = source if scale is None else Columns(source, 1.0 / scale)
+    plain = ordinary_pca(alike, model.n_components_, bool(model.center))
     shares = top_shares(model, source, extreme)
     V = np.asarray(to_numpy(model.components_), dtype=np.float64)
     return Answer(
         title=title,
-        ids=np.array([str(i) for i in range(1, n + 1)] if ids is None else list(ids), dtype=str),
+        ids=np.arange(1, n + 1).astype(str) if ids is None else np.asarray(ids, dtype=str),
         names=names,
         types=types,
         flagged=flagged,

@@ -20,6 +20,7 @@ from torpca._core.problem import check_finite
 from torpca._core.result import RobustSubspace
 from torpca._core.subspace import RESIDUAL_ULPS, norm
 from torpca._estimators.coordinates import Coordinates
+from torpca._estimators.html import NotebookSummary
 from torpca._estimators.labels import Labels
 from torpca._robust.limits import SLACK
 from torpca._sources import RowSource, as_source
@@ -32,6 +33,7 @@ class RobustSubspaceEstimator(
     Labels,
     TransformerMixin,
     OutlierMixin,
+    NotebookSummary,
     BaseEstimator,
 ):
     """Base of the estimators: subclasses say how the subspace is found.

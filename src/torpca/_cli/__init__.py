@@ -1,0 +1,15 @@
+"""The command line: `torpca`."""
+
+import signal
+import sys
+
+
+def main() -> None:
+    """Run the command line, or say how to install what it needs."""
+    try:
+        from torpca._cli.commands import torpca  # noqa: PLC0415 (optional)
+    except ImportError as error:
+        sys.exit(f'torpca: the command line needs {error.name}: pip install "torpca[cli]"')
+    # A polite end, so that nothing half-written stays behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    torpca()

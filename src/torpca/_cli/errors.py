@@ -1,0 +1,43 @@
+"""Every error is one sentence and a hint."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+# Wrong data or files; wrong usage is 2, as click has it.
+FAILED = 1
+
+
+@contextmanager
+def one_sentence(debug: bool) -> Iterator[None]:
+    """Print what went wrong without a traceback, unless `debug`, and leave with code 1."""
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(FAILED)
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        click.echo(f"torpca: {sentence(error)}", err=True)
+        if not debug:
+            click.echo("Run again with --debug to see where it happened.", err=True)
+        sys.exit(FAILED)
+
+
+def sentence(error: Exception) -> str:
+    """What an error says, on one line, with the name of the file if it is about one."""
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this table. Try fewer --columns, or a .npy file."
+    if isinstance(error, OSError) and error.strerror:
+        name = "" if error.filename is None else f"{error.filename}: "
+        return f"{name}{error.strerror}. Check the path and your permissions."
+    text = " ".join(str(error).split())
+    return text or f"{type(error).__name__}. This is a fault of torpca; please report it."

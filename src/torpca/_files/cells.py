@@ -1,0 +1,139 @@
+"""What the cells of a text file mean: numbers, missing values, true and false, words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._files.errors import TableError, counted, need, shown
+from torpca._sources.base import Floats, Mask
+
+# Marks of a missing value that spreadsheets, databases, R, pandas and the UCI collection write.
+MISSING = (
+    *("", "NA", "N/A", "n/a", "na", "<NA>", "#N/A", "#NA", "NaN", "nan", "-nan", "NULL", "null"),
+    *("None", "none", "?", ".", "#DIV/0!", "#VALUE!", "#REF!"),
+)
+NUMBER = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
+DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}\b")
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+
+
+def numbers(cells: Any) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Values (n,) of an Arrow array of text, NaN where there is none, and the places of words."""
+    pa, pc = need("pyarrow", "cli", "Reading text"), need("pyarrow.compute", "cli", "Reading text")
+    nowhere = np.zeros(0, dtype=np.intp)
+    # Most columns are numbers and nothing else, so what costs more is done only if that failed.
+    for clean in (None, blanked, trimmed):
+        try:
+            return _floats(pc.cast(cells if clean is None else clean(cells), pa.float64())), nowhere
+        except pa.ArrowInvalid:
+            continue
+    cells = trimmed(cells)
+    fits = pc.match_substring_regex(cells, NUMBER)
+    words = np.flatnonzero(pc.fill_null(pc.invert(fits), False).to_numpy(zero_copy_only=False))
+    return _floats(pc.cast(pc.if_else(fits, cells, None), pa.float64())), words
+
+
+def blanked(cells: Any) -> Any:
+    """`cells` with null in place of the marks of a missing value."""
+    pa, pc = need("pyarrow", "cli", "Reading text"), need("pyarrow.compute", "cli", "Reading text")
+    return pc.if_else(pc.is_in(cells, value_set=pa.array(MISSING)), None, cells)
+
+
+def trimmed(cells: Any) -> Any:
+    """`cells` without spaces around them, and null in place of the marks of a missing value."""
+    pc = need("pyarrow.compute", "cli", "Reading text")
+    return blanked(pc.utf8_trim_whitespace(cells))
+
+
+def _floats(array: Any) -> Floats:
+    values: Floats = array.to_numpy(zero_copy_only=False)
+    return values
+
+
+def truths(cells: Any) -> tuple[Floats, Mask]:
+    """1 and 0 for true and false in an Arrow array of text (n,), and where there is one of them."""
+    pc = need("pyarrow.compute", "cli", "Reading text")
+    lower = pc.utf8_lower(pc.utf8_trim_whitespace(cells))
+    true, false = (pc.equal(lower, w).to_numpy(zero_copy_only=False) for w in ("true", "false"))
+    return true.astype(np.float64), true | false
+
+
+@dataclass
+class Seen:
+    """How many cells of a kind there were, and the first of them."""
+
+    n: int = 0
+    first: str = ""
+    row: int = 0
+
+    def add(self, cells: Any, places: npt.NDArray[np.intp], start: int) -> None:
+        """Count the cells at `places` of an Arrow array that begins in row `start`, from 0."""
+        if len(places) and not self.n:
+            self.first = cells[int(places[0])].as_py().strip()
+            self.row = start + int(places[0]) + 1
+        self.n += len(places)
+
+    def __str__(self) -> str:
+        return f"{shown(self.first)} in row {self.row}"
+
+
+@dataclass
+class TextColumn:
+    """What has been seen so far of a column of a text file."""
+
+    name: str
+    numbers: Seen = field(default_factory=Seen)
+    truths: Seen = field(default_factory=Seen)
+    words: Seen = field(default_factory=Seen)
+
+    def read(self, cells: Any, start: int) -> Floats:
+        """Values (n,) of an Arrow array of text whose first cell is in row `start`, from 0."""
+        values, others = numbers(cells)
+        self.numbers.add(cells, np.flatnonzero(~np.isnan(values)), start)
+        if len(others):
+            true, is_truth = truths(cells.take(others))
+            values = values.copy()
+            values[others[is_truth]] = true[is_truth]
+            self.truths.add(cells, others[is_truth], start)
+            self.words.add(cells, others[~is_truth], start)
+        return values
+
+    @property
+    def true_or_false(self) -> bool:
+        """Whether the values were true and false."""
+        return self.truths.n > 0
+
+    def reason(self, title: str) -> str:
+        """Why the column is not used, "" for numbers; an error if it is neither this nor that.
+
+        A few words among numbers are mistakes more often than not: a slip, a unit, a mark of a
+        missing value that is not known here. To leave the feature out without asking would change
+        the answer, so that is an error. A few numbers among words, such as codes, are words.
+        """
+        if sum(kind.n > 0 for kind in (self.numbers, self.truths, self.words)) <= 1:
+            return self._text() if self.words.n else ""
+        if self.words.n > self.numbers.n + self.truths.n:
+            return self._text()
+        what, odd = "numbers", [self.truths, self.words]
+        if self.truths.n > self.numbers.n:
+            what, odd = "true and false", [self.numbers, self.words]
+        first = min((kind for kind in odd if kind.n), key=lambda kind: kind.row)
+        more = sum(kind.n for kind in odd) - 1
+        others = f" and {counted(more, 'other cell')}" if more else ""
+        raise TableError(
+            f"Column {shown(self.name)} of {title} holds {what}, but also {first}{others}. "
+            "Correct the file, leave such cells empty and use --missing drop-rows, or choose other "
+            "columns with --columns."
+        )
+
+    def _text(self) -> str:
+        if DATE.match(self.words.first):
+            return f"dates, such as {self.words}"
+        if DECIMAL_COMMA.fullmatch(self.words.first):
+            return f"text, such as {self.words}; numbers are written with a point, not a comma"
+        return f"text, such as {self.words}"

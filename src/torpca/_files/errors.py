@@ -1,0 +1,60 @@
+"""The error of a table that cannot be read, and the words its sentences are made of."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+# A sentence names so many columns or rows, and counts the rest.
+NAMED = 5
+# A cell or a name of a file may be a page long; a sentence shows its beginning.
+LONGEST = 40
+
+
+class TableError(ValueError):
+    """A file that holds no table of numbers; the message says why and what to try."""
+
+
+def need(module: str, extra: str, what: str) -> Any:
+    """Import an optional `module`, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        raise TableError(
+            f"{what} needs the {package} package, which is not installed: "
+            f'pip install "torpca[{extra}]", or pip install {package}.'
+        ) from error
+
+
+def shown(text: str) -> str:
+    """A cell or a name in quotes, shortened, with control characters made visible."""
+    return repr(text if len(text) <= LONGEST else text[: LONGEST - 3] + "...")
+
+
+def listed(things: Iterable[object], total: int | None = None) -> str:
+    """The first of `things` in words; `total` is how many there are, if not all are given."""
+    all_things = list(things)
+    total = len(all_things) if total is None else total
+    words = [str(thing) for thing in all_things[:NAMED]]
+    if total > len(words):
+        return f"{', '.join(words)} and {total - len(words)} more"
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def counted(n: int, thing: str, plural: str = "") -> str:
+    """``1 row``, ``1 200 rows``."""
+    return f"{n:,} {thing if n == 1 else plural or thing + 's'}".replace(",", " ")
+
+
+def similar(name: str, names: Sequence[str]) -> str:
+    """Names that `name` may be a slip for, else the first there are; a sentence."""
+    lower: dict[str, str] = {}
+    for other in names:
+        lower.setdefault(other.lower(), other)
+    near = difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)
+    if near:
+        return f"Did you mean {' or '.join(shown(lower[other]) for other in near)}?"
+    return f"There are {listed((shown(other) for other in names[:NAMED]), len(names))}."

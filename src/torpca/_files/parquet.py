@@ -1,0 +1,159 @@
+"""Tables in Parquet files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._files.choose import check_names, choose
+from torpca._files.errors import TableError, need, shown
+from torpca._files.ids import texts
+from torpca._files.stored import Numbers, Stored, Texts, rows_of
+from torpca._sources.base import Mask
+
+SUFFIXES = (".parquet", ".pq")
+PYARROW = ("pyarrow", "pyarrow.parquet")
+# Every column is read through a buffer of its own, and there may be thousands.
+BUFFER_BYTES = 2**16
+
+
+class StoredParquet(Stored):
+    """Columns of numbers of a Parquet file, decoded a batch of rows at a time."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        columns: Sequence[str] | None,
+        id_column: str | None,
+        chunk_bytes: int,
+    ) -> None:
+        pa = need("pyarrow", "cli", "Reading Parquet files")
+        self.path, self.id_column = path, id_column
+        with self._opened() as file:
+            schema, metadata = file.schema_arrow, file.metadata
+            groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        if not schema.names:
+            raise TableError(f"{path} has no columns. Give a file with columns of numbers.")
+        check_names(str(path), schema.names, columns, id_column)
+        index = index_columns(schema)
+        reasons = [
+            "it is the index that pandas stored" if name in index else why_no_numbers(pa, kind)
+            for name, kind in zip(schema.names, schema.types, strict=True)
+        ]
+        if columns is not None:  # an index of numbers is a feature if somebody says so
+            reasons = [why_no_numbers(pa, kind) for kind in schema.types]
+        chosen = choose(str(path), schema.names, reasons, columns, id_column)
+        self.names, self.left_out = chosen.names, chosen.left_out
+        # Numbers of the rows at which the row groups begin, and of the end.
+        self.edges = np.concatenate([[0], np.cumsum(groups)]).astype(np.intp)
+        self.shape = (int(self.edges[-1]), len(self.names))
+        if self.shape[0] == 0:
+            raise TableError(f"{path} has columns and no rows. Give a file with rows.")
+        single = {pa.float16(), pa.float32()}
+        kinds = {schema.types[i] for i in chosen.places}
+        self.dtype = np.dtype(np.float32 if kinds <= single else np.float64)
+        self._step = rows_of(chunk_bytes, len(self.names))
+
+    def stream(self, wanted: Mask | None = None) -> Iterator[tuple[int, Numbers]]:
+        """Yield batches of rows; row groups without a wanted row are skipped."""
+        pc = need("pyarrow.compute", "cli", "Reading Parquet files")
+        pa = need("pyarrow", "cli", "Reading Parquet files")
+        kind = pa.float32() if self.dtype == np.float32 else pa.float64()
+        for start, batch in self._batches(self.names, wanted):
+            block = np.empty((batch.num_rows, len(self.names)), dtype=self.dtype)
+            for j, name in enumerate(self.names):
+                # Not safe: an integer beyond 2^53 is rounded, as every float is.
+                numbers = pc.cast(batch.column(name), kind, safe=False)
+                block[:, j] = numbers.to_numpy(zero_copy_only=False)
+            yield start, block
+
+    def labels(self) -> list[Texts] | None:
+        """Values of the id column, which is read alone."""
+        if self.id_column is None:
+            return None
+        pa = need("pyarrow", "cli", "Reading Parquet files")
+        try:
+            return [texts(b.column(0)) for _, b in self._batches([self.id_column])]
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise TableError(
+                f"Column {shown(self.id_column)} of {self.path} cannot name the rows: its values "
+                f"cannot be written as text ({error}). Name the rows by another column."
+            ) from error
+
+    def _batches(
+        self, names: Sequence[str], wanted: Mask | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield (number of the first row, record batch with the columns `names`)."""
+        with self._opened() as file:
+            for groups in self._runs(wanted):
+                start = int(self.edges[groups[0]])
+                for batch in file.iter_batches(
+                    self._step, row_groups=groups.tolist(), columns=list(names)
+                ):
+                    yield start, batch
+                    start += batch.num_rows
+
+    def _runs(self, wanted: Mask | None) -> list[npt.NDArray[np.intp]]:
+        """Numbers of the row groups with a wanted row, in runs of neighbours."""
+        groups = np.flatnonzero(np.diff(self.edges))
+        if wanted is not None:
+            # Rows wanted before each edge; a group has some if that number grows.
+            before = np.concatenate([[0], np.cumsum(wanted)])[self.edges]
+            groups = np.flatnonzero(np.diff(before))
+        runs = np.split(groups, np.flatnonzero(np.diff(groups) > 1) + 1)
+        return [run for run in runs if len(run)]
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """The file, with errors in words."""
+        pa, parquet = (need(m, "cli", "Reading Parquet files") for m in PYARROW)
+        try:
+            # Not read ahead: a row group may be as large as the file.
+            file = parquet.ParquetFile(self.path, buffer_size=BUFFER_BYTES, pre_buffer=False)
+            with file:
+                yield file
+        except PermissionError:
+            raise  # the file may be as it should be
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+            raise TableError(
+                f"{self.path} could not be read as a Parquet file ({_first_line(error)}). It may "
+                "have been copied or written only in part; copy it again."
+            ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(". ")
+
+
+def why_no_numbers(pa: Any, kind: Any) -> str:
+    """Why a column of an Arrow type is not used, "" if it holds numbers."""
+    types = pa.types
+    if any(test(kind) for test in (types.is_integer, types.is_floating, types.is_boolean)):
+        return ""
+    if types.is_decimal(kind):
+        return ""
+    if types.is_temporal(kind):
+        return f"dates or times ({kind})"
+    if types.is_dictionary(kind):
+        return "categories"
+    if types.is_null(kind):
+        return "it has no values"
+    if any(test(kind) for test in (types.is_string, types.is_large_string)):
+        return "text"
+    return f"values of type {kind}"
+
+
+def index_columns(schema: Any) -> set[str]:
+    """Names of the columns that are the index of a pandas data frame."""
+    try:
+        index = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
+    except (ValueError, AttributeError):
+        return set()  # written by something else; it says nothing then
+    return {name for name in index if isinstance(name, str)}

@@ -1,0 +1,177 @@
+"""The one function that reads a table, whatever the file is."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from torpca._files import npy, parquet, text, zarr
+from torpca._files.errors import TableError, shown, similar
+from torpca._files.stored import Stored
+from torpca._files.table import FileTable, assemble
+
+READABLE = (
+    f"What can be read: {', '.join(text.SUFFIXES)} (also with .gz), {', '.join(parquet.SUFFIXES)}, "
+    f"{', '.join(npy.SUFFIXES)}, and Zarr, a folder or .zip"
+)
+# Numbers held at a time while a file is read, and the most that a table may take in memory.
+CHUNK_BYTES, MEMORY_BYTES = 2**23, 10**9
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    id_column: str | None = None,
+    missing: str = "error",
+    delimiter: str | None = None,
+    chunk_bytes: int = CHUNK_BYTES,
+    memory_bytes: int = MEMORY_BYTES,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> FileTable:
+    r"""Read the columns of numbers of a file.
+
+    Parameters
+    ----------
+    path : str or path
+        A CSV or TSV file (gzip too), a Parquet file, .npy, .npz or Zarr, told apart by the ending
+        of the name; or "-" for CSV from standard input. Text files begin with a line of names.
+    columns : sequence of str, optional
+        Columns to use, in this order. By default all columns of numbers: integers, floats,
+        decimals, true and false. Text and dates are left out. A column of a text file that holds
+        numbers and a few words is an error, because to leave it out would change the answer.
+    id_column : str, optional
+        Column that names the rows. By default they are numbered, from 1.
+    missing : {"error", "drop-rows"}, default="error"
+        What to do about missing values: raise an error that says where they are, or leave out
+        the rows that have some. Columns without any value are left out in both cases.
+    delimiter : str, optional
+        What separates the cells of a text file. By default a tab for .tsv and .tab, else a comma.
+    chunk_bytes : int, default=2**23
+        Numbers (in bytes) read at a time.
+    memory_bytes : int, default=10**9
+        Tables that take more than this as float64 are not held in memory. Parquet and Zarr are
+        then read again at every pass; text and .npz are copied once, as numbers, to a temporary
+        file without a name.
+    progress : callable, optional
+        Called as ``progress(rows_so_far, rows_in_all)`` after each chunk; `rows_in_all` is None as
+        long as it is not known.
+
+    Returns
+    -------
+    FileTable
+        Rows `X` of shape (n_rows, n_features), as every estimator takes them, `names`, `ids`,
+        and what was left out: `left_out`, `dropped`, `notes`.
+
+    Raises
+    ------
+    TableError
+        A ValueError: there is no such file, or no table of numbers in it. One or two sentences
+        say why and what to try.
+
+    Examples
+    --------
+    >>> import numpy as np, os, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "rows.npy")
+    >>> np.save(path, [[1.0, 2.0, 5.0], [3.0, np.nan, 6.0], [0.5, 4.0, 7.0]])
+    >>> table = read_table(path, missing="drop-rows")
+    >>> table.X.shape, table.names, table.ids.tolist()
+    ((2, 3), ('x1', 'x2', 'x3'), ['1', '3'])
+    >>> print(*table.notes)
+    1 row of 3 was left out because a value is missing: 2.
+    >>> folder.cleanup()
+    """
+    if missing not in ("error", "drop-rows"):
+        raise TableError(f"missing={missing!r} must be 'error' or 'drop-rows'.")
+    if isinstance(columns, str):
+        columns = [columns]
+    if columns is not None and not columns:
+        raise TableError("No columns were named. Name at least two, or none to use all of numbers.")
+    title = "standard input" if path == "-" else os.fspath(path)
+    try:
+        stored = open_table(
+            os.fspath(path),
+            delimiter=delimiter,
+            memory_bytes=memory_bytes,
+            progress=progress,
+            columns=None if columns is None else tuple(columns),
+            id_column=id_column,
+            chunk_bytes=chunk_bytes,
+        )
+        return assemble(
+            stored,
+            title,
+            columns=columns,
+            id_column=id_column,
+            missing=missing,
+            memory_bytes=memory_bytes,
+            progress=progress,
+        )
+    except OSError as error:
+        raise TableError(
+            f"{title} could not be read: {error.strerror or error}. "
+            + (
+                "Check who may read it."
+                if error.errno in {errno.EACCES, errno.EPERM}
+                else "Check the file and the disk it lies on."
+            )
+        ) from error
+    finally:
+        release()
+
+
+def release() -> None:
+    """Give back the memory that Arrow holds for the next file: the fit that follows needs it."""
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None:
+        arrow.default_memory_pool().release_unused()
+
+
+def open_table(
+    path: str, *, delimiter: str | None, memory_bytes: int, progress: Any, **options: Any
+) -> Stored:
+    """The table in a file, as its format stores it."""
+    kind = ".csv" if path == "-" else kind_of(Path(path))
+    if kind in text.SUFFIXES:
+        return text.read_text(
+            path, delimiter=delimiter, memory_bytes=memory_bytes, progress=progress, **options
+        )
+    if kind in parquet.SUFFIXES:
+        return parquet.StoredParquet(path, **options)
+    if kind == ".npy":
+        return npy.read_npy(path, **options)
+    if kind == ".npz":
+        return npy.read_npz(path, memory_bytes=memory_bytes, **options)
+    return zarr.StoredZarr(path, **options)
+
+
+def kind_of(path: Path) -> str:
+    """The ending that tells the format of a file, or an error if there is none to read."""
+    if not path.exists():
+        there = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
+        near = similar(path.name, there) if there else ""
+        hint = near if near.startswith("Did you mean") else "Check the name and the folder."
+        raise TableError(f"There is no file {path}. {hint}")
+    if path.is_dir():
+        if zarr.is_zarr(path):
+            return ".zarr"
+        raise TableError(f"{path} is a folder, and no Zarr store. Name a file in it. {READABLE}.")
+    name = path.name.lower()
+    plain = Path(name.removesuffix(".gz")).suffix
+    if name.endswith(".gz") and plain in text.SUFFIXES:
+        return plain
+    kind = path.suffix.lower()
+    if kind in (*text.SUFFIXES, *parquet.SUFFIXES, *npy.SUFFIXES, ".zip"):
+        if path.stat().st_size == 0:
+            raise TableError(f"{path} is empty. Give a file with a table in it.")
+        return kind
+    what = f"ends in {shown(path.suffix)}" if path.suffix else "has no ending"
+    raise TableError(
+        f"{path} {what}, so its format is not known. {READABLE}; give the file the ending of what "
+        "it is, or pass CSV on standard input as -."
+    )

@@ -1,0 +1,147 @@
+"""A table of numbers read from a file, and what was left out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._files.choose import check_enough
+from torpca._files.chunked import ChunkedSource
+from torpca._files.errors import NAMED, TableError, counted, listed, shown
+from torpca._files.gaps import Gaps
+from torpca._files.ids import row_names, row_numbers
+from torpca._files.stored import Numbers, Stored, Texts, windows
+
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """A table of numbers that was read from a file."""
+
+    X: Any = field(repr=False)
+    """The rows, as an estimator takes them: an array or memory map (n, d), float64 or as the file
+    has it, or, if they are many, a `RowSource` that reads the file at every pass."""
+    names: tuple[str, ...]
+    """Columns used, (d,)."""
+    ids: Texts = field(repr=False)
+    """What each row is called, (n,): its value in the id column, else its number, from 1."""
+    left_out: tuple[tuple[str, str], ...] = ()
+    """Columns that were not used, each with the reason."""
+    dropped: npt.NDArray[np.intp] = field(
+        default_factory=lambda: np.zeros(0, dtype=np.intp), repr=False
+    )
+    """Numbers of the rows left out because a value is missing, counted from 1."""
+    notes: tuple[str, ...] = ()
+    """All of that and what else was assumed, one sentence each."""
+
+
+def assemble(
+    stored: Stored,
+    title: str,
+    *,
+    columns: Sequence[str] | None,
+    id_column: str | None,
+    missing: str,
+    memory_bytes: int,
+    progress: Progress | None = None,
+) -> FileTable:
+    """The rows of `stored` that are complete, in memory if they take no more than is allowed."""
+    n, d = stored.shape
+    small = 8 * n * d <= memory_bytes
+    X = stored.whole
+    fill = np.empty((n, d), dtype=stored.dtype) if X is None and small else None
+    gaps = Gaps(n, d)
+    for start, block in stored.stream():
+        gaps.add(start, block)
+        if fill is not None:
+            fill[start : start + len(block)] = block
+        if progress is not None:
+            progress(start + len(block), n)
+    X = fill if X is None else X
+    empty = gaps.empty_columns
+    if columns is not None and empty.any():
+        none = listed(shown(stored.names[j]) for j in np.flatnonzero(empty))
+        raise TableError(
+            f"Columns asked for have no values in {title}: {none}. Choose columns that have some."
+        )
+    left_out = (
+        *stored.left_out,
+        *((stored.names[j], "it has no values") for j in np.flatnonzero(empty)),
+    )
+    names = tuple(name for name, none in zip(stored.names, empty, strict=True) if not none)
+    check_enough(title, names, left_out)
+    gaps.check(title, stored.names, missing)
+    incomplete = gaps.incomplete_rows
+    rows = np.flatnonzero(~incomplete)
+    X = subset(stored, X, rows, np.flatnonzero(~empty), memory_bytes)
+    ids: Texts = row_numbers(rows)
+    about_ids: tuple[str, ...] = ()
+    labels = stored.labels()
+    if labels is not None and id_column is not None:
+        ids, about_ids = row_names(id_column, labels, rows, memory_bytes)
+    dropped = np.flatnonzero(incomplete) + 1
+    notes = [*about_left_out(left_out), *about_dropped(dropped, n), *about_ids, *stored.notes]
+    if isinstance(X, ChunkedSource):
+        notes.append(
+            f"The table takes {8 * X.shape[0] * X.shape[1] / 1e9:.1f} GB as numbers, so it is not "
+            "held in memory but read again at every pass."
+        )
+    return FileTable(X, names, ids, left_out, dropped, tuple(notes))
+
+
+def subset(
+    stored: Stored,
+    X: Numbers | None,
+    rows: npt.NDArray[np.intp],
+    columns: npt.NDArray[np.intp],
+    memory_bytes: int,
+) -> Any:
+    """Some rows and columns of a table, of which `X` holds all, if it is in memory or mapped."""
+    n, d = stored.shape
+    if X is not None and (len(rows), len(columns)) == (n, d):
+        return X
+    if X is not None and not isinstance(X, np.memmap):
+        X = X if len(columns) == d else X[:, columns]
+        return compacted(X, rows) if X.flags.writeable else X[rows]
+    source = ChunkedSource(
+        stored, None if len(rows) == n else rows, None if len(columns) == d else columns
+    )
+    if 8 * len(rows) * len(columns) > memory_bytes:
+        return source
+    out = np.empty(source.shape, dtype=source.dtype)
+    for _, now, block in source.blocks():
+        out[now] = block
+    return out
+
+
+def compacted(X: Numbers, rows: npt.NDArray[np.intp]) -> Numbers:
+    """The rows numbered `rows`, ascending, moved to the top of `X`, which is not copied."""
+    for now in windows(len(rows), 2**16):
+        X[now] = X[rows[now]]
+    return X[: len(rows)]
+
+
+# ---- what to tell --------------------------------------------------------------------------------
+
+
+def about_left_out(left_out: tuple[tuple[str, str], ...]) -> list[str]:
+    """A sentence for each reason, with the columns it holds for."""
+    if not left_out:
+        return []
+    words = listed(f"{shown(name)} ({reason})" for name, reason in left_out)
+    return [f"{counted(len(left_out), 'column')} left out: {words}."]
+
+
+def about_dropped(dropped: npt.NDArray[np.intp], n: int) -> list[str]:
+    """A sentence on the rows left out."""
+    if not len(dropped):
+        return []
+    which = listed(dropped[:NAMED], len(dropped))
+    rows = f"{counted(len(dropped), 'row')} of {counted(n, 'row').split(' row')[0]}"
+    verb = "was" if len(dropped) == 1 else "were"
+    return [f"{rows} {verb} left out because a value is missing: {which}."]

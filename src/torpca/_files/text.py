@@ -1,0 +1,286 @@
+"""Tables in text files: CSV and TSV, gzip too, and standard input."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from torpca._files.cells import TextColumn
+from torpca._files.choose import check_names, choose
+from torpca._files.errors import TableError, counted, listed, need, shown
+from torpca._files.growing import Growing
+from torpca._files.ids import texts
+from torpca._files.stored import StoredArray, Texts
+
+Progress = Callable[[int, int | None], None]
+
+SUFFIXES = (".csv", ".tsv", ".tab", ".txt")
+DELIMITERS = {",": ("commas", "','"), ";": ("semicolons", "';'"), "\t": ("tabs", "'\\t'")}
+# A tab is hard to type in a shell.
+TABS = {"\\t": "\t", "tab": "\t"}
+# A block holds at least so many times the bytes of the names: a row may be longer than they are.
+HEADERS_PER_BLOCK = 16
+
+
+def read_text(
+    path: str | Path,
+    *,
+    columns: Sequence[str] | None,
+    id_column: str | None,
+    delimiter: str | None,
+    chunk_bytes: int,
+    memory_bytes: int,
+    progress: Progress | None = None,
+) -> StoredArray:
+    """The columns of numbers of a text file, parsed once."""
+    title = "standard input" if path == "-" else str(path)
+    delimiter = delimiter_of(path, delimiter)
+    with opened(path, title) as file, closing(Growing(memory_bytes)) as growing:
+        names, length = header(file, title, delimiter)
+        check_names(title, names, columns, id_column)
+        ids = None if id_column is None else names.index(id_column)
+        used = [
+            i for i, name in enumerate(names) if i != ids and (columns is None or name in columns)
+        ]
+        batches = parsed(
+            file,
+            len(names),
+            used if ids is None else [*used, ids],
+            path=path,
+            title=title,
+            delimiter=delimiter,
+            block=max(chunk_bytes, HEADERS_PER_BLOCK * length),
+        )
+        seen = {i: TextColumn(names[i]) for i in used}
+        labels: list[Texts] = []
+        held: list[int] | None = None
+        n = 0
+        for batch in batches:
+            if ids is not None:  # read as it is written: 007 stays 007
+                labels.append(texts(batch.column(str(ids))))
+            values = {i: column.read(batch.column(str(i)), n) for i, column in seen.items()}
+            if held is None:  # a column that begins with words is none of numbers
+                held = [i for i in used if not seen[i].words.n]
+            if held:
+                growing.add(np.stack([values[i] for i in held], axis=1))
+            n += batch.num_rows
+            if progress is not None:
+                progress(n, None)
+        if held is None:
+            raise TableError(
+                f"{title} has a line of {counted(len(names), 'column name')} and no rows. Give a "
+                "file with rows under it."
+            )
+        reasons = [seen[i].reason(title) if i in seen else "" for i in range(len(names))]
+        chosen = choose(title, names, reasons, columns, id_column)
+        return StoredArray(
+            growing.finish(),
+            chosen.names,
+            columns=np.array([held.index(i) for i in chosen.places], dtype=np.intp),
+            labels=None if ids is None else labels,
+            left_out=chosen.left_out,
+            notes=tuple(told(names, list(seen.values()), growing.on_disk)),
+            chunk_bytes=chunk_bytes,
+        )
+
+
+def delimiter_of(path: str | Path, delimiter: str | None) -> str:
+    """The character between cells: the one asked for, else what the ending says."""
+    if delimiter is None:
+        name = str(path).lower().removesuffix(".gz")
+        return "\t" if name.endswith((".tsv", ".tab")) else ","
+    delimiter = TABS.get(delimiter, delimiter)
+    if len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
+        raise TableError(
+            f"The delimiter {delimiter!r} is not allowed; give one character, such as ',', ';' or "
+            "'\\t' for a tab."
+        )
+    return delimiter
+
+
+# ---- the bytes -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def opened(path: str | Path, title: str) -> Iterator[Any]:
+    """The bytes of a file or of standard input, unpacked."""
+    try:
+        if path == "-":
+            yield sys.stdin.buffer
+        elif str(path).lower().endswith(".gz"):
+            with gzip.open(path, "rb") as file:
+                yield file
+        else:
+            with open(path, "rb") as file:
+                yield file
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise TableError(
+            f"{title} is a broken gzip file: {str(error) or type(error).__name__}. It may have "
+            "been copied only in part; copy it again."
+        ) from error
+
+
+def header(file: IO[bytes], title: str, delimiter: str) -> tuple[list[str], int]:
+    """Names of the columns, and the number of bytes they take."""
+    line = b""
+    mark = codecs.BOM_UTF8
+    # A name in quotes may hold a line break.
+    while not line.strip() or line.count(b'"') % 2:
+        more = file.readline()
+        if not more:
+            break
+        line = (line if line.strip() else b"") + more.removeprefix(mark)
+        mark = b""
+    if not line.strip():
+        raise TableError(f"{title} is empty. Give a file with a line of names and rows under it.")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise not_utf8(title) from error
+    # The parts of one record: the module has no way to parse a text but by lines.
+    try:
+        record = next(csv.reader(text.splitlines(keepends=True), delimiter=delimiter))
+    except csv.Error as error:
+        raise TableError(
+            f"The first line of {title} could not be read as names of columns: {error}. Put a line "
+            "of names first."
+        ) from error
+    names = [name.strip() for name in record]
+    if len(names) == 1:
+        others = [words for mark, words in DELIMITERS.items() if mark in text and mark != delimiter]
+        hint = (
+            f"If its columns are separated by {others[0][0]}, use --delimiter {others[0][1]}."
+            if others
+            else "At least two columns of numbers are needed, separated by commas or, with "
+            "--delimiter, by another character."
+        )
+        raise TableError(f"{title} has only one column, {shown(names[0])}. {hint}")
+    return names, len(line)
+
+
+def not_utf8(title: str) -> TableError:
+    """The error of text in another encoding, or of no text."""
+    return TableError(
+        f"{title} is no UTF-8 text. If it is a table in another encoding, save it as UTF-8; if it "
+        "is no CSV or TSV file, give it the ending of what it is."
+    )
+
+
+# ---- the rows ------------------------------------------------------------------------------------
+
+
+def parsed(
+    file: IO[bytes],
+    n_columns: int,
+    read: Sequence[int],
+    *,
+    path: str | Path,
+    title: str,
+    delimiter: str,
+    block: int,
+) -> Iterator[Any]:
+    """Yield Arrow record batches of text, with columns named by their numbers."""
+    pa, arrow_csv = (need(m, "cli", "Reading CSV files") for m in ("pyarrow", "pyarrow.csv"))
+    names = [str(i) for i in range(n_columns)]
+    ragged: list[Any] = []
+
+    def note(row: Any) -> str:
+        ragged.append(row)
+        return "error"
+
+    try:
+        yield from arrow_csv.open_csv(
+            file,
+            read_options=arrow_csv.ReadOptions(
+                column_names=names,
+                block_size=block,
+                use_threads=False,  # else rows are not counted, which no error could name then
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=[str(i) for i in read],
+                # All as text: Arrow guesses a type from the first block and fails on a later one.
+                column_types=dict.fromkeys(names, pa.string()),
+                strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        if ragged:
+            raise ragged_row(path, title, delimiter, ragged[0]) from error
+        if "Empty CSV" in str(error):
+            return  # no rows under the names
+        if "UTF8" in str(error):
+            raise not_utf8(title) from error
+        if "straddl" in str(error):
+            raise TableError(
+                f"{title} has a row longer than {counted(block, 'byte')}, the most that is read at "
+                "a time; a quote that is not closed has the same effect. Correct the file, or "
+                "raise chunk_bytes."
+            ) from error
+        raise TableError(f"{title} could not be read as a table: {error}.") from error
+
+
+def ragged_row(path: str | Path, title: str, delimiter: str, row: Any) -> TableError:
+    """The error of a row with too few or too many cells."""
+    line = None if path == "-" else ragged_line(path, title, delimiter, row.expected_columns)
+    # Arrow counts rows, not lines: a line may be blank, and a cell in quotes may hold several.
+    where = f"Row {row.number}" if line is None else f"Line {line}"
+    return TableError(
+        f"{where} of {title} has {counted(row.actual_columns, 'cell')}, but there are "
+        f"{row.expected_columns} column names: {shown(row.text or '')}. Give every row as many "
+        "cells as there are names, and put cells that hold the delimiter in quotes."
+    )
+
+
+def ragged_line(path: str | Path, title: str, delimiter: str, expected: int) -> int | None:
+    """Number of the first line, from 1, with another number of cells than `expected`."""
+    with (
+        opened(path, title) as file,
+        io.TextIOWrapper(file, "utf-8", newline="") as lines,
+        suppress(csv.Error, UnicodeDecodeError),
+    ):
+        reader = csv.reader(lines, delimiter=delimiter)
+        before = 0
+        for record in reader:
+            if record and len(record) != expected:
+                return before + 1
+            before = reader.line_num
+    return None
+
+
+# ---- what to tell --------------------------------------------------------------------------------
+
+
+def told(names: Sequence[str], seen: Sequence[TextColumn], on_disk: bool) -> Iterator[str]:
+    """What was assumed while reading, one sentence each."""
+    truths = [shown(column.name) for column in seen if column.true_or_false]
+    if truths:
+        yield f"True and false were read as 1 and 0 in {listed(truths)}."
+    if on_disk:
+        yield (
+            "The table is large, so its numbers are read from a temporary copy on disk, which is "
+            "gone when the run ends."
+        )
+    try:
+        values = [float(name) for name in names]
+    except ValueError:
+        return
+    # Wavelengths, times and places are names as well, but these go up or down.
+    steps = np.sign(np.diff(values))
+    if not np.all(steps == steps[0]):
+        yield (
+            "All column names are numbers; if the file has no line of names, its first row was "
+            "taken for one."
+        )

@@ -1,0 +1,88 @@
+// What was packed into the page, as arrays. Rows are counted as they are drawn: first the flagged
+// ones, the most extreme first, then the good ones.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+function unpacked(text, Kind) {
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return new Kind(bytes.buffer);
+}
+
+function distances({ unit, values }) {
+  return Float64Array.from(unpacked(values, Float32Array), (multiple) => multiple * unit);
+}
+
+function coordinates({ scores, mean, covariance }) {
+  const values = scores.map(({ unit, top, values }) =>
+    Float64Array.from(unpacked(values, Int16Array), (steps) => unit * Math.sinh(steps * top)),
+  );
+  return { values, mean, covariance };
+}
+
+const rows = {
+  count: data.drawn,
+  flagged: data.drawnFlagged,
+  number: unpacked(data.rows, Uint32Array),
+  kind: unpacked(data.kind, Uint8Array),
+  score: distances(data.score),
+  orthogonal: distances(data.orthogonal),
+  ours: coordinates(data.ours),
+  plain: coordinates(data.plain),
+};
+
+const features = {
+  place: unpacked(data.features.places, data.features.wide ? Uint32Array : Uint16Array),
+  percent: unpacked(data.features.percent, Int8Array),
+};
+
+const shares = {
+  place: unpacked(data.shares.places, Uint32Array),
+  value: unpacked(data.shares.values, Int16Array),
+  profile: unpacked(data.shares.profile, Int16Array),
+};
+
+function rowId(i) {
+  if (!data.ids) return String(rows.number[i] + 1);
+  return i < data.ids.length ? data.ids[i] : `row ${rows.number[i] + 1}`;
+}
+
+function kindOf(i) {
+  return data.kinds[rows.kind[i]];
+}
+
+// Features that made a row so, as [name, share with sign]; none for good rows. Of the most extreme
+// rows more are known, and neighbours that act together have one name.
+function manyFeatures(i) {
+  const { rows: known, named } = data.shares;
+  const { rows: some, perRow } = data.features;
+  const found = [];
+  const take = (place, share) => {
+    if (share !== 0) found.push([data.names[place], share]);
+  };
+  if (i < known) {
+    for (let j = i * named; j < (i + 1) * named; j++) take(shares.place[j], shares.value[j] / 10000);
+  } else if (i < some) {
+    for (let j = i * perRow; j < (i + 1) * perRow; j++) take(features.place[j], features.percent[j] / 100);
+  }
+  return found;
+}
+
+function topFeatures(i) {
+  const many = manyFeatures(i);
+  return many.slice(0, 5).filter(([, share]) => Math.abs(share) >= 0.005);
+}
+
+// Shares over all features in their order, or null where only the largest are known.
+function profile(i) {
+  const { rows: known, points } = data.shares;
+  return i < known ? shares.profile.subarray(i * points, (i + 1) * points) : null;
+}
+
+// A distance in units of its limit; infinite beyond a limit of zero.
+function relative(which, i) {
+  const limit = data.limits[which === "score" ? 0 : 1];
+  const distance = rows[which][i];
+  return limit > 0 ? distance / limit : distance > 0 ? Infinity : 0;
+}

@@ -1,0 +1,24 @@
+// Puts everything on the page, and keeps its colours right.
+
+outlierMap();
+scorePlots();
+whyPanel();
+screePlot();
+historyPlots();
+flaggedTable();
+
+function redraw() {
+  for (const draw of drawers) draw();
+}
+
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+// Paper is light, finer than a screen, and as wide as the style says.
+function onPaper(printing) {
+  document.documentElement.classList.toggle("on-paper", printing);
+  redraw();
+}
+
+window.addEventListener("beforeprint", () => onPaper(true));
+window.addEventListener("afterprint", () => onPaper(false));
+document.documentElement.classList.add("ready");

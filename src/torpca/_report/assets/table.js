@@ -1,0 +1,125 @@
+// The flagged rows: search, sort, select, a page at a time.
+
+const PER_PAGE = 25;
+
+function flaggedTable() {
+  const search = document.getElementById("search");
+  const filter = document.getElementById("kind-filter");
+  const state = { found: [], page: 0, by: "extreme", down: false };
+  filter.append(element("option", { value: "", textContent: "all" }));
+  data.kinds.slice(1).forEach((kind, j) => filter.append(element("option", { value: String(j + 1), textContent: kind })));
+
+  const show = () => showPage(state);
+  const find = () => {
+    state.found = sortRows(findRows(search.value, filter.value), state);
+    state.page = 0;
+    show();
+  };
+  const turn = (by) => {
+    state.page += by;
+    show();
+  };
+  search.addEventListener("input", find);
+  filter.addEventListener("change", find);
+  document.getElementById("page-back").addEventListener("click", () => turn(-1));
+  document.getElementById("page-on").addEventListener("click", () => turn(1));
+  document.getElementById("select-found").addEventListener("click", () => selection.set(state.found));
+  for (const head of document.querySelectorAll("#table th[data-sort]")) {
+    head.querySelector("button").addEventListener("click", () => {
+      sortBy(state, head);
+      find();
+    });
+  }
+  selection.watch(() => markChosen());
+  find();
+}
+
+// ---- which rows, in which order ----------------------------------------------------------------
+
+function findRows(text, kind) {
+  const wanted = text.trim().toLowerCase();
+  // Names are looked through once, not again for each row.
+  const names = new Set(data.names.filter((name) => wanted && name.toLowerCase().includes(wanted)));
+  const hasFeature = (i) => names.size > 0 && topFeatures(i).some(([name]) => names.has(name));
+  const found = [];
+  for (let i = 0; i < rows.flagged; i++) {
+    if (kind && rows.kind[i] !== Number(kind)) continue;
+    if (!wanted || rowId(i).toLowerCase().includes(wanted) || hasFeature(i)) found.push(i);
+  }
+  return found;
+}
+
+function sortRows(found, { by, down }) {
+  if (by === "extreme") return found;
+  const natural = new Intl.Collator("en", { numeric: true });
+  const compare = {
+    id: (a, b) => natural.compare(rowId(a), rowId(b)),
+    kind: (a, b) => rows.kind[a] - rows.kind[b],
+    score: (a, b) => rows.score[a] - rows.score[b],
+    orthogonal: (a, b) => rows.orthogonal[a] - rows.orthogonal[b],
+  }[by];
+  return found.sort((a, b) => (down ? -compare(a, b) : compare(a, b)) || a - b);
+}
+
+// Once sorts the way that is of use first, twice the other way, three times as it was.
+function sortBy(state, head) {
+  const by = head.dataset.sort;
+  const first = by === "score" || by === "orthogonal" || by === "kind"; // the largest first
+  if (state.by !== by) Object.assign(state, { by, down: first });
+  else if (state.down === first) state.down = !first;
+  else Object.assign(state, { by: "extreme", down: false });
+  for (const other of document.querySelectorAll("#table th[data-sort]")) {
+    if (other.dataset.sort === state.by) other.setAttribute("aria-sort", state.down ? "descending" : "ascending");
+    else other.removeAttribute("aria-sort");
+  }
+}
+
+// ---- on the page -------------------------------------------------------------------------------
+
+function showPage(state) {
+  const last = Math.max(Math.ceil(state.found.length / PER_PAGE) - 1, 0);
+  state.page = Math.max(0, Math.min(state.page, last));
+  const from = state.page * PER_PAGE;
+  const shown = state.found.slice(from, from + PER_PAGE);
+  document.getElementById("table-body").replaceChildren(...shown.map(tableRow));
+  const range = shown.length > 0 ? `Rows ${(from + 1).toLocaleString("en")} to ${(from + shown.length).toLocaleString("en")} of ${state.found.length.toLocaleString("en")}` : "No row found";
+  document.getElementById("page-said").textContent = range;
+  document.getElementById("table-said").textContent = `Flagged rows. ${range}.`;
+  document.getElementById("page-back").disabled = state.page === 0;
+  document.getElementById("page-on").disabled = state.page === last;
+  document.getElementById("select-found").disabled = state.found.length === 0;
+  markChosen();
+}
+
+function tableRow(i) {
+  const box = element("input", { type: "checkbox", ariaLabel: `Select row ${rowId(i)}` });
+  box.addEventListener("change", () => selection.toggle(i));
+  const look = element("button", { type: "button", title: "Select this row and show it in the map" }, apart(rowId(i)));
+  look.addEventListener("click", () => {
+    selection.set([i]);
+    document.getElementById("outliers").scrollIntoView();
+    document.getElementById("map").focus({ preventScroll: true });
+  });
+  const named = topFeatures(i).map((feature) => {
+    const [name, share] = feature;
+    return element("span", { title: share > 0 ? "too large" : "too small" }, apart(shortened(name, 60)), `\u00a0${share > 0 ? "↑" : "↓"}\u00a0${percent(share)}`);
+  });
+  const made = element("tr", { role: "row" },
+    element("td", { role: "cell", className: "tick" }, box),
+    element("td", { role: "cell", className: "id" }, look),
+    element("td", { role: "cell", className: "kind" }, sign(rows.kind[i]), kindOf(i)),
+    element("td", { role: "cell", className: "number score", textContent: figures(relative("score", i)) }),
+    element("td", { role: "cell", className: "number orthogonal", textContent: figures(relative("orthogonal", i)) }),
+    element("td", { role: "cell", className: "features" }, ...named.flatMap((part) => [part, " "])),
+  );
+  made.dataset.row = String(i);
+  return made;
+}
+
+function markChosen() {
+  for (const line of document.getElementById("table-body").rows) {
+    const chosen = selection.has(Number(line.dataset.row));
+    line.classList.toggle("chosen", chosen);
+    line.querySelector("input").checked = chosen;
+  }
+}

@@ -1,0 +1,126 @@
+// The row that is looked at: what it is, the features that made it so; and the selected rows.
+
+const BAR = 22; // height of a bar
+const BARS = 8;
+
+function whyPanel() {
+  const body = document.getElementById("why-body");
+  const draw = () => drawWhy(body, selection.current);
+  selection.watch(draw);
+  whenResized(body, draw);
+  selectedRows();
+}
+
+function drawWhy(body, i) {
+  if (i < 0) return;
+  const title = element("p", { className: "who" }, sign(rows.kind[i]), "Row ", apart(shortened(rowId(i), 80)));
+  const what = element("p", { textContent: whatItIs(i) });
+  body.replaceChildren(title, what);
+  const many = manyFeatures(i);
+  if (many.length === 0) return;
+  const bars = element("div", { className: "chart", role: "img", ariaLabel: `Features that made row ${rowId(i)} so: ${many.slice(0, 5).map(featureText).join(", ")}` });
+  body.append(element("p", { className: "legend short help" }, key("up", "too large"), key("down", "too small")), bars);
+  drawBars(bars, many.slice(0, BARS));
+  const line = profile(i);
+  if (line && data.shares.d > 30) {
+    const chart = element("div", { className: "chart", role: "img", ariaLabel: `Shares of all ${data.shares.d} features in their order` });
+    body.append(element("p", { className: "help", textContent: `All ${data.shares.d.toLocaleString("en")} features in their order` }), chart);
+    drawProfile(chart, line);
+  }
+  const left = 1 - many.slice(0, BARS).reduce((sum, [, share]) => sum + Math.abs(share), 0);
+  if (left > 0.005) body.append(element("p", { className: "help", textContent: `Other features: ${percent(left)} of the squared distance.` }));
+}
+
+function whatItIs(i) {
+  const [score, orthogonal] = [relative("score", i), relative("orthogonal", i)];
+  const kind = kindOf(i);
+  const far = `score distance ${times(score)}, orthogonal distance ${times(orthogonal)}`;
+  if (rows.kind[i] === 0) return `This row is ${kind}: ${far}. It is not flagged, so there is nothing to explain.`;
+  const bars = score > orthogonal ? "score" : "orthogonal";
+  const shown = topFeatures(i).length > 0 ? ` The bars are shares of its ${bars} distance, squared.` : " Features are listed for more extreme rows only, or this page would be too large.";
+  return `This row is ${kind}: ${far}.${shown}`;
+}
+
+function key(kind, text) {
+  const made = svg("svg", { class: "sign", viewBox: "-8 -8 16 16", "aria-hidden": "true" });
+  made.append(svg("rect", { class: kind, x: -5, y: -5, width: 10, height: 10 }));
+  return element("span", {}, made, ` ${text}`);
+}
+
+function drawBars(host, list) {
+  const { made, width } = drawing(host, list.length * BAR + 4);
+  const names = Math.min(Math.max(...list.map(([name]) => textWidth(name))) + 12, width * 0.55);
+  const room = width - names - 52;
+  const largest = Math.abs(list[0][1]);
+  list.forEach(([name, share], j) => {
+    const y = j * BAR + 3;
+    const long = Math.max((Math.abs(share) / largest) * room, 1);
+    const label = svg("text", { x: names - 8, y: y + 12, "text-anchor": "end" }, fitted(name, names - 8));
+    label.append(svg("title", {}, name));
+    made.append(label);
+    made.append(svg("rect", { class: share > 0 ? "up" : "down", x: names, y, width: long, height: BAR - 7, rx: 1.5 }));
+    made.append(svg("text", { class: "value", x: names + long + 5, y: y + 12 }, `${share > 0 ? "↑" : "↓"} ${percent(share)}`));
+  });
+}
+
+function drawProfile(host, line) {
+  const height = 150;
+  const { made, width } = drawing(host, height);
+  const [above, below] = [line.reduce((a, b) => Math.max(a, b), 0), line.reduce((a, b) => Math.max(a, -b), 0)];
+  const per = (height - 24) / Math.max(above + below, 1); // both sides to one scale, no room wasted
+  const middle = 2 + per * above;
+  const thick = (width - 4) / line.length + 0.5; // no gaps between them
+  made.append(svg("line", { class: "axis", x1: 2, x2: width - 2, y1: middle, y2: middle }));
+  line.forEach((share, j) => {
+    if (share === 0) return;
+    const long = Math.abs(share) * per;
+    const x = 2 + (j / line.length) * (width - 4);
+    const bar = svg("rect", { class: share > 0 ? "up" : "down", x, y: share > 0 ? middle - long : middle, width: thick, height: long });
+    bar.append(svg("title", {}, featureText([data.shares.pointNames[j], share / 10000])));
+    made.append(bar);
+  });
+  const names = data.shares.pointNames;
+  made.append(svg("text", { x: 2, y: height - 3 }, shortened(names[0], 16)));
+  made.append(svg("text", { x: width - 2, y: height - 3, "text-anchor": "end" }, shortened(names[names.length - 1], 16)));
+}
+
+// ---- the selected rows -------------------------------------------------------------------------
+
+function selectedRows() {
+  const count = document.getElementById("selected-count");
+  const ids = document.getElementById("selected-ids");
+  const said = document.getElementById("copy-said");
+  const [copy, clear, back, on] = ["copy-ids", "clear-rows", "previous-row", "next-row"].map((id) => document.getElementById(id));
+  const show = () => {
+    const chosen = selection.sorted();
+    count.textContent = chosen.length === 0 ? "No row is selected. Select some in a picture or in the table." : `${many(chosen.length, "row")} selected.`;
+    ids.value = chosen.map(rowId).join("\n");
+    said.textContent = "";
+    copy.disabled = clear.disabled = chosen.length === 0;
+  };
+  // Among the selected rows if there are several, else among all.
+  const go = (by) => {
+    const list = selection.chosen.size > 1 ? selection.sorted() : Array.from({ length: rows.count }, (_, i) => i);
+    const at = list.indexOf(selection.current);
+    selection.look(list[(at + by + list.length) % list.length]);
+  };
+  back.addEventListener("click", () => go(-1));
+  on.addEventListener("click", () => go(1));
+  clear.addEventListener("click", () => selection.clear());
+  copy.addEventListener("click", async () => {
+    said.textContent = (await copied(ids)) ? `Copied ${many(selection.chosen.size, "id")}.` : "Copying is not allowed here: the ids are marked, press Ctrl+C.";
+  });
+  selection.watch(show);
+  show();
+}
+
+async function copied(field) {
+  try {
+    await navigator.clipboard.writeText(field.value);
+    return true;
+  } catch {
+    field.focus();
+    field.select();
+    return document.execCommand("copy");
+  }
+}

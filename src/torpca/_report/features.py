@@ -1,0 +1,58 @@
+"""Features by name, neighbours that act together as one range, as in a spectrum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from torpca._report.encode import short
+from torpca._sources.base import Floats
+
+# Neighbours belong together if they have the same sign and at least this share of the largest one.
+TOGETHER = 0.25
+# Shorter runs occur by chance, and are named one by one.
+SHORTEST_RUN = 5
+
+
+def named_features(shares: Floats, names: Sequence[str], most: int) -> list[tuple[str, float]]:
+    """Features or ranges of neighbours with the largest signed shares (d,), the largest first.
+
+    A spectrum has hundreds of features, each with a small share; what a chemist wants to read is
+    the band they form. In other tables, runs of neighbours that all act alike are rare.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shares = np.array([0.5, 0.0, -0.05, -0.1, -0.1, -0.1, -0.05, 0.0, 0.1])
+    >>> [(name, round(share, 2)) for name, share in named_features(shares, "abcdefghi", 2)]
+    [('a', 0.5), ('c to g', -0.4)]
+    """
+    left = np.array(shares, dtype=np.float64)
+    found = []
+    # A run takes as many features as it has; more rounds than names are never needed.
+    for _ in range(most):
+        peak = int(np.argmax(np.abs(left)))
+        if left[peak] == 0.0:
+            break
+        first, last = run_around(left, peak)
+        if last - first + 1 < SHORTEST_RUN:
+            first = last = peak
+        name = (
+            short(names[peak])
+            if first == last
+            else f"{short(names[first])} to {short(names[last])}"
+        )
+        found.append((name, float(np.sum(left[first : last + 1]))))
+        left[first : last + 1] = 0.0
+    return sorted(found, key=lambda pair: -abs(pair[1]))
+
+
+def run_around(shares: Floats, peak: int) -> tuple[int, int]:
+    """First and last of the features around `peak` that act together with it."""
+    alike = shares * np.sign(shares[peak]) >= TOGETHER * abs(shares[peak])
+    unlike = np.flatnonzero(~alike)
+    at = int(np.searchsorted(unlike, peak))
+    first = int(unlike[at - 1]) + 1 if at > 0 else 0
+    last = int(unlike[at]) - 1 if at < len(unlike) else len(shares) - 1
+    return first, last

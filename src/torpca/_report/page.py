@@ -1,0 +1,214 @@
+"""The page: template, style, scripts and data in one text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+from string import Template
+
+import numpy as np
+
+from torpca._answer import Answer
+from torpca._report import words
+from torpca._report.encode import safe_json, short, text
+from torpca._report.payload import KINDS, payload
+from torpca._report.rows import DETAILS, LARGEST, Detail, drawn_rows
+
+# In the order in which they build on each other.
+SCRIPTS = (
+    "data",
+    "selection",
+    "numbers",
+    "svg",
+    "plot",
+    "gestures",
+    "map",
+    "scores",
+    "why",
+    "scree",
+    "history",
+    "table",
+    "start",
+)
+
+
+def report_html(answer: Answer) -> str:
+    """One self-contained HTML page that tells what `answer` holds.
+
+    Flagged rows are all drawn; of more than 20 000 good rows, a sample. Pages stay below 8 MB: for
+    tables with very many flagged rows, features are named for the most extreme ones only.
+
+    Parameters
+    ----------
+    answer : Answer
+        What a fit says about a table.
+
+    Returns
+    -------
+    str
+        The page. It asks for nothing from the network, and its content security policy lets no
+        script run but its own.
+
+    Examples
+    --------
+    >>> from torpca import OutlierRobustPCA
+    >>> from torpca._answer import answer
+    >>> from torpca.datasets import make_outlier_subspace
+    >>> X, *_ = make_outlier_subspace(200, 8, 2, 0.1, noise=0.01, random_state=0)
+    >>> page = report_html(answer(OutlierRobustPCA().fit(X), X, title="example.csv"))
+    >>> "<h1><bdi>example.csv</bdi></h1>" in page
+    True
+    """
+    for detail in DETAILS:
+        page = page_of(answer, detail)
+        if len(page) <= LARGEST:  # in bytes nearly the same: data is ASCII
+            break
+    return page
+
+
+def page_of(answer: Answer, detail: Detail) -> str:
+    """The page with as much as `detail` says."""
+    style = part("style.css")
+    script = '"use strict";\n(() => {\n' + "\n".join(part(f"{s}.js") for s in SCRIPTS) + "})();\n"
+    n, m = len(answer.ids), len(answer.extreme)
+    drawn = drawn_rows(answer, detail)
+    return Template(part("page.html")).substitute(
+        policy=text(policy(style, script)),
+        style=style,
+        script=script,
+        data=safe_json(payload(answer, detail)),
+        title=text(short(answer.title)),
+        headline=text(words.headline(answer)),
+        lead=" ".join(text(s) for s in words.lead(answer)),
+        extreme=extreme_list(answer),
+        warnings=warning_box(answer),
+        figures=key_figures(answer),
+        legend=legend(answer),
+        drawn=" ".join(
+            text(s)
+            for s in [words.drawn_words(answer, drawn), *words.left_out_words(answer, detail)]
+        ),
+        rank=paragraphs(words.rank_words(answer)),
+        components=component_table(answer),
+        fit=paragraphs([words.fit_words(answer)]),
+        history=history_table(answer),
+        flagged=text(
+            f"{words.count(m, 'row')} of {n:,}, the most extreme first."
+            if m
+            else "No row is flagged."
+        ),
+        notes=bullets(answer.notes) or "<p>Nothing was left out or changed before the fit.</p>",
+        assumptions=bullets(words.assumptions(answer)),
+        all_warnings=bullets(answer.warnings) or "<p>The fit gave no warnings.</p>",
+    )
+
+
+def policy(style: str, script: str) -> str:
+    """Content security policy under which nothing is loaded and only this style and script run."""
+    return (
+        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def digest(source: str) -> str:
+    """Name of an inline script or style in a content security policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+
+
+def part(name: str) -> str:
+    """Text of a file of the page."""
+    return files("torpca._report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+# ---- pieces that need no script -----------------------------------------------------------------
+
+
+def paragraphs(sentences: list[str]) -> str:
+    """One paragraph of sentences."""
+    return "<p>" + " ".join(text(s) for s in sentences) + "</p>"
+
+
+def bullets(sentences: tuple[str, ...] | list[str]) -> str:
+    """A list of sentences; empty if there are none."""
+    items = "".join(f"<li>{text(s)}</li>" for s in sentences)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def extreme_list(answer: Answer) -> str:
+    """The most extreme rows in words; empty if no row is flagged."""
+    items = "".join(
+        f"<li>Row <strong><bdi>{text(short(label))}</bdi></strong>, {text(short_words)}</li>"
+        for label, short_words in words.extreme_words(answer)
+    )
+    return f'<p>The most extreme:</p><ul class="extreme">{items}</ul>' if items else ""
+
+
+def warning_box(answer: Answer) -> str:
+    """What to be careful about, at the top; empty if there is nothing."""
+    doubts = list(answer.warnings)
+    if not answer.converged:
+        doubts.append(words.fit_words(answer))
+    if not doubts:
+        return ""
+    title = "A warning" if len(doubts) == 1 else f"{len(doubts)} warnings"
+    return (
+        '<section class="warning" aria-labelledby="warning-title">'
+        f'<h2 id="warning-title">{title}</h2>{bullets(doubts)}</section>'
+    )
+
+
+def key_figures(answer: Answer) -> str:
+    """The numbers a reader looks for first."""
+    n, m = len(answer.ids), len(answer.extreme)
+    pairs = [
+        (f"{n:,}", "rows"),
+        (f"{len(answer.names):,}", "features"),
+        (f"{len(answer.explained):,}", "components"),
+        (words.percent(float(np.sum(answer.explained))), "of the variance of the good rows"),
+        (f"{m:,}", "flagged rows" if m != 1 else "flagged row"),
+        (f"{answer.angle:.3g}°", "between ordinary PCA and this fit"),
+    ]
+    return "".join(
+        f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for value, name in pairs
+    )
+
+
+def legend(answer: Answer) -> str:
+    """The four kinds of rows: sign, name, how many, meaning."""
+    items = ""
+    for number, kind in enumerate(KINDS):
+        how_many = int(np.count_nonzero(answer.types == kind))
+        items += (
+            f'<li><svg class="sign kind-{number}" aria-hidden="true" viewBox="-8 -8 16 16">'
+            f'<use href="#sign-{number}"/></svg><span><strong>{text(kind)}</strong> '
+            f'<span class="count">{how_many:,}</span><br><small>{text(words.KIND_WORDS[kind])}'
+            "</small></span></li>"
+        )
+    return items
+
+
+def component_table(answer: Answer) -> str:
+    """Share of each component, for the good rows and for ordinary PCA."""
+    rows = ""
+    for j, share in enumerate(answer.explained):
+        plain = (
+            words.percent(float(answer.plain_explained[j]))
+            if j < len(answer.plain_explained)
+            else "-"
+        )
+        rows += (
+            f'<tr><th scope="row">{j + 1}</th><td>{words.percent(float(share))}</td>'
+            f"<td>{plain}</td></tr>"
+        )
+    return rows
+
+
+def history_table(answer: Answer) -> str:
+    """What each iteration did."""
+    return "".join(
+        f'<tr><th scope="row">{number}</th><td>{step.n_kept:,}</td>'
+        f"<td>{step.subspace_change:.2g}</td></tr>"
+        for number, step in enumerate(answer.history, start=1)
+    )

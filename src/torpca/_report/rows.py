@@ -1,0 +1,58 @@
+"""Which rows the page holds, and how much it says about each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._answer import Answer
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much a page holds."""
+
+    good: int
+    """Good rows drawn, at most."""
+    components: int
+    """Components with scores, at most."""
+    explained: int | None = None
+    """Flagged rows, the most extreme, with the features that made them so; None: all."""
+    labelled: int | None = None
+    """Rows with their ids, the others having their row numbers; None: all."""
+    flagged: int | None = None
+    """Flagged rows drawn; None: all."""
+
+
+# From a page that holds all to one that fits in LARGEST whatever the data: the first that fits is
+# taken. The second serves a million rows of which one in ten is flagged.
+DETAILS = (
+    Detail(good=20_000, components=4),
+    Detail(good=20_000, components=2, explained=20_000),
+    Detail(good=20_000, components=2, explained=5_000, labelled=10_000),
+    Detail(good=10_000, components=2, explained=2_000, labelled=2_000, flagged=200_000),
+)
+# Bytes of a page.
+LARGEST = 8_000_000
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Rows drawn: the flagged ones, most extreme first, then good ones in their order."""
+
+    rows: npt.NDArray[np.intp]
+    """Their numbers among all rows."""
+    n_flagged: int
+    """How many of them are flagged."""
+
+
+def drawn_rows(answer: Answer, detail: Detail) -> Drawn:
+    """All flagged rows and, of the good ones, a sample that is the same each time."""
+    flagged = answer.extreme if detail.flagged is None else answer.extreme[: detail.flagged]
+    good = np.flatnonzero(~answer.flagged)
+    if len(good) > detail.good:
+        rng = np.random.default_rng(0)
+        good = np.sort(rng.choice(good, detail.good, replace=False))
+    return Drawn(np.concatenate([flagged, good]), len(flagged))

@@ -1,0 +1,280 @@
+"""What the answer says, in sentences."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from torpca._answer import Answer
+from torpca._report.features import named_features
+from torpca._report.rows import Detail, Drawn
+
+# Of good rows this share is beyond a limit if they are Gaussian.
+BY_CHANCE = 0.01
+# Angles in degrees up to which ordinary PCA is nearly, or roughly, what the good rows say.
+NEARLY, ROUGHLY = 5.0, 20.0
+# A drop in variance of fewer times than this leaves open which directions come before it.
+UNCLEAR = 1.5
+# Extreme rows described in a sentence.
+DESCRIBED = 3
+
+KIND_WORDS = {
+    "regular": "Within both limits: like most rows.",
+    "good leverage": "Far from the centre, but in the directions in which the good rows spread.",
+    "orthogonal": "Off the directions of the good rows, though not far out along them.",
+    "bad leverage": "Off the directions of the good rows, and far out along them too.",
+}
+
+
+def headline(answer: Answer) -> str:
+    """The answer in one sentence."""
+    n, m = len(answer.ids), len(answer.extreme)
+    if m == 0:
+        return f"All {count(n, 'row')} agree: none is farther out than the limits allow."
+    if by_chance(answer):
+        return (
+            f"{m:,} of {count(n, 'row')} {'is' if m == 1 else 'are'} beyond a limit, about as many "
+            "as chance alone would put there."
+        )
+    if m == 1:
+        return f"One of {count(n, 'row')} is unlike the others."
+    return f"{m:,} of {count(n, 'row')} ({percent(m / n)}) are unlike the others."
+
+
+def lead(answer: Answer) -> list[str]:
+    """The sentences after the headline: how sure, what the good rows look like, what PCA makes."""
+    sentences = []
+    if by_chance(answer) and len(answer.extreme):
+        sentences.append(
+            "The limits are such that about one good row in a hundred is beyond one of them. Look "
+            "at the most extreme rows before you call any row bad."
+        )
+    if set_by_hand(answer):
+        sentences.append(
+            "How many rows to flag was set by hand, so the flagged rows are not exactly those "
+            "beyond the limits."
+        )
+    return [*sentences, variance_words(answer), ordinary_words(answer)]
+
+
+def variance_words(answer: Answer) -> str:
+    """How much of the variance of the good rows the components describe."""
+    k = len(answer.explained)
+    whose = " of the good rows" if len(answer.extreme) else ""
+    share = percent(float(np.sum(answer.explained)))
+    return f"{count(k, 'component')} describe{'s' * (k == 1)} {share} of the variance{whose}."
+
+
+def ordinary_words(answer: Answer) -> str:
+    """What ordinary PCA would have found, and how far that is from what the good rows say."""
+    apart = f"{answer.angle:.1f}°" if answer.angle < 10 else f"{answer.angle:.0f}°"
+    share = percent(float(np.sum(answer.plain_explained)))
+    same = f"Ordinary PCA of all rows describes {share} of their variance with as many"
+    if answer.angle <= NEARLY:
+        hardly = ": the flagged rows hardly change it" if len(answer.extreme) else ""
+        return f"{same}, in nearly the same directions (at most {apart} apart){hardly}."
+    if not len(answer.extreme) or answer.rank.gap < UNCLEAR:
+        return (
+            f"{same}, in directions up to {apart} away. The last component is hardly stronger than "
+            "the next one, so a large angle need not mean much."
+        )
+    if answer.angle <= ROUGHLY:
+        return f"{same}, in directions up to {apart} away: the flagged rows turn it noticeably."
+    return (
+        f"{same}, but in directions up to {apart} away: the flagged rows pull it towards "
+        "themselves, and its components say little about the others."
+    )
+
+
+def extreme_words(answer: Answer) -> list[tuple[str, str]]:
+    """The most extreme rows: the id of each, and what is wrong with it."""
+    described = []
+    for i, row in enumerate(answer.extreme[:DESCRIBED]):
+        features = named_features(answer.contributions[i], answer.names, 3)
+        beyond = times_beyond(answer, int(row))
+        how_far = f", {beyond} its limit" if beyond else ""
+        why = listed([feature_words(name, share) for name, share in features])
+        described.append((str(answer.ids[row]), f"{answer.types[row]}{how_far}: {why}."))
+    return described
+
+
+def feature_words(name: str, share: float) -> str:
+    """Which way a feature is off, and its share of the distance."""
+    return f"{name} too {'large' if share > 0 else 'small'} ({percent(abs(share))})"
+
+
+def times_beyond(answer: Answer, row: int) -> str:
+    """How many times its limit the farther of a row's distances is; empty if a limit is zero."""
+    times = farther(answer, row)
+    if not math.isfinite(times):
+        return ""
+    if times >= 1e6:
+        return "more than a million times"
+    return f"{times:.1f} times" if times < 10 else f"{times:,.0f} times"
+
+
+def rank_words(answer: Answer) -> list[str]:
+    """Why as many components, and what speaks for it."""
+    choice = answer.rank
+    k = count(choice.rank, "component")
+    share = percent(float(np.sum(answer.explained)))
+    explained = f"Together they describe {share} of the variance of the good rows."
+    if choice.rank == 1:
+        explained = f"It describes {share} of the variance of the good rows."
+    gap = (
+        f"The variance drops {figures(choice.gap)} times after component {choice.rank}"
+        if math.isfinite(choice.gap)
+        else f"No variance is left after component {choice.rank}"
+    )
+    if choice.rule == "given":
+        why = f"{k} {'was' if choice.rank == 1 else 'were'} asked for. {gap}."
+        if choice.gap < 2:
+            why += " That is no clear end: look at the picture, and try one more or one fewer."
+    elif choice.rule == "gap":
+        why = (
+            f"{gap}. Noise is about equally strong in all directions, so a drop of eight times or "
+            f"more marks where the signal ends: {k}."
+        )
+    elif choice.rule == "exact":
+        why = (
+            f"More than half of the rows lie in {count(choice.rank, 'direction')} up to rounding: "
+            "these rows have no noise, and the number is certain."
+        )
+    elif choice.rule == "edge":
+        why = (
+            f"There is no sharp drop in the variances, and {k} is the most that is taken then. "
+            "The data may have no true number of components: try the one you need."
+        )
+    else:
+        why = (
+            "No number of components stands out, so as many were taken as describe the share of "
+            f"the variance that is wanted (90\u00a0% unless another was asked for): {k}."
+        )
+    return [why, explained]
+
+
+def fit_words(answer: Answer) -> str:
+    """Whether and how fast the fit settled."""
+    steps = count(len(answer.history), "iteration")
+    if not answer.history:
+        return "The fit needed no iterations."
+    if answer.converged:
+        return f"The fit settled after {steps}: the directions no longer move."
+    return (
+        f"The fit did not settle in {steps}: the directions still moved in the last one. Take the "
+        "result as provisional, and try another number of components or more iterations."
+    )
+
+
+def drawn_words(answer: Answer, drawn: Drawn) -> str:
+    """Which rows the pictures show."""
+    m, good = len(answer.extreme), len(answer.ids) - len(answer.extreme)
+    shown = len(drawn.rows) - drawn.n_flagged
+    if shown == good and drawn.n_flagged == m:
+        return f"The pictures show all {count(len(answer.ids), 'row')}."
+    flagged = {0: "", 1: "the flagged row and "}.get(m, f"all {m:,} flagged rows and ")
+    if drawn.n_flagged < m:
+        flagged = f"the {drawn.n_flagged:,} most extreme of {m:,} flagged rows and "
+    some = f"a sample of {shown:,} of" if shown < good else "all of"
+    return f"The pictures show {flagged}{some} the {good:,} other rows."
+
+
+def left_out_words(answer: Answer, detail: Detail) -> list[str]:
+    """What this page does not say, because it would be too large."""
+    m = len(answer.extreme)
+    words = []
+    if detail.explained is not None and m > detail.explained:
+        words.append(
+            f"Features are named for the {detail.explained:,} most extreme rows only, or this page "
+            "would be too large."
+        )
+    if detail.labelled is not None and len(answer.ids) > detail.labelled:
+        words.append(
+            f"Rows after the {detail.labelled:,} most extreme are called by their row numbers, "
+            "counted from 1, or this page would be too large."
+        )
+    return words
+
+
+def assumptions(answer: Answer) -> list[str]:
+    """What the method takes for granted, whatever the data."""
+    limits = answer.cutoffs
+    return [
+        "More than half of the rows are good, and lie near one common set of directions. No method "
+        "can tell good from bad if the bad rows are the majority.",
+        f"The score limit is {figures(limits['score'])} standard deviations, and the orthogonal "
+        f"limit {figures(limits['orthogonal'])} in the unit of the data. If the good rows are "
+        "Gaussian, one in two hundred of them exceeds each.",
+        "A flagged row is unusual, which need not mean wrong: whether to correct it, leave it out "
+        "or study it is for you to say.",
+    ]
+
+
+# ---- what is so --------------------------------------------------------------------------------
+
+
+def set_by_hand(answer: Answer) -> bool:
+    """Whether other rows are flagged than those beyond a limit."""
+    beyond = (answer.score_distances > answer.cutoffs["score"]) | (
+        answer.orthogonal_distances > answer.cutoffs["orthogonal"]
+    )
+    # A row on its limit may fall on either side by rounding.
+    return int(np.count_nonzero(beyond != answer.flagged)) > 1
+
+
+def by_chance(answer: Answer) -> bool:
+    """Whether no more rows are flagged than a clean table would have, and none is far out."""
+    n, m = len(answer.ids), len(answer.extreme)
+    expected = BY_CHANCE * n
+    if m == 0 or set_by_hand(answer):
+        return False
+    if m > expected + 2 * math.sqrt(expected):
+        return False
+    return farther(answer, int(answer.extreme[0])) < 2.0
+
+
+def farther(answer: Answer, row: int) -> float:
+    """The larger of a row's distances in units of its limit; infinite if a limit is zero."""
+    pairs = (
+        (float(answer.score_distances[row]), float(answer.cutoffs["score"])),
+        (float(answer.orthogonal_distances[row]), float(answer.cutoffs["orthogonal"])),
+    )
+    return max(distance / limit if limit > 0 else math.inf for distance, limit in pairs)
+
+
+# A number and its sign are not torn apart at the end of a line.
+NARROW = "\u00a0"
+
+# ---- numbers and lists -------------------------------------------------------------------------
+
+
+def count(n: int, thing: str) -> str:
+    """A number of things."""
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
+def percent(share: float) -> str:
+    """A share in per cent, no more precise than is of use."""
+    value = 100 * share
+    if 0 < value < 0.1:
+        return f"less than 0.1{NARROW}%"
+    # Not rounded up to all, nor down to none.
+    if 99.9 <= value < 100:
+        return f"more than 99.9{NARROW}%" if value > 99.95 else f"99.9{NARROW}%"
+    if value < 10 or 90 < value < 100:
+        return f"{value:.1f}".removesuffix(".0") + f"{NARROW}%"
+    return f"{value:.0f}{NARROW}%"
+
+
+def figures(value: float) -> str:
+    """A number with three figures, in words a reader of tables is used to."""
+    if value != 0 and not 1e-3 <= abs(value) < 1e6:
+        return f"{value:.2e}"
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
+
+
+def listed(parts: list[str]) -> str:
+    """Parts of a sentence with commas and an "and"."""
+    return "".join(parts) if len(parts) < 2 else ", ".join(parts[:-1]) + " and " + parts[-1]

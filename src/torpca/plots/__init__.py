@@ -1,0 +1,11 @@
+"""Pictures of a fit, as scikit-learn's displays: `from_estimator` computes, `plot` draws.
+
+They need matplotlib (`pip install "torpca[plot]"`), which is imported when something is drawn.
+"""
+
+from torpca.plots._contributions import ContributionsDisplay
+from torpca.plots._outlier_map import OutlierMapDisplay
+from torpca.plots._scores import ScoresDisplay
+from torpca.plots._scree import ScreeDisplay
+
+__all__ = ["ContributionsDisplay", "OutlierMapDisplay", "ScoresDisplay", "ScreeDisplay"]

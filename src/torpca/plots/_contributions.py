@@ -1,0 +1,341 @@
+"""Which features made a row extreme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._estimators.words import count, percent
+from torpca._sources import as_source
+from torpca._sources.base import Floats, to_numpy
+from torpca.plots._canvas import axes_for, legend_outside, one_line, tidy
+from torpca.plots._door import Subject, limits_of, names_of, numbers, same_length, subject
+
+# Colours and hatches of several rows; more could not be told apart.
+COLORS = (
+    "#0072b2", "#e69f00", "#a50026", "#009e73", "#56b4e9", "#000000", "#cc79a7", "#9aa0a6",
+)  # fmt: skip
+HATCHES = ("", "///", "...", "\\\\\\", "xx", "", "++", "--")
+ABOVE, BELOW = "#0072b2", "#e69f00"
+
+
+class ContributionsDisplay:
+    """The features that made one row, or several, extreme, as horizontal bars.
+
+    A bar is the share of a feature in the row's squared distance, to the right if the row has
+    more of it than the good rows let expect, to the left if it has less. Make one with
+    `from_estimator` or `from_predictions`.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (m, n_features)
+        Shares with their signs; the sizes in a row sum to 1.
+    names : sequence of str of length n_features
+        Names of the features.
+    ids : sequence of length m
+        Labels of the rows.
+    reasons : sequence of str of length m, optional
+        Which distance of each row is meant and how far out it is.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    features_ : ndarray of shape (n_bars,)
+        Numbers of the features drawn, from the top down.
+    bars_ : tuple of BarContainer
+        The bars, one container for each row, from the top down.
+    value_labels_ : tuple of Text
+        Shares in per cent beside the bars of a single row.
+    legend_ : Legend or None
+        Rows, if there are several.
+
+    Examples
+    --------
+    >>> from torpca import OutlierRobustPCA
+    >>> from torpca.datasets import make_outlier_subspace
+    >>> from torpca.plots import ContributionsDisplay
+    >>> X = make_outlier_subspace(500, 20, 3, 0.1, noise=0.01, random_state=0).X
+    >>> X[7, 4] += 30.0
+    >>> display = ContributionsDisplay.from_estimator(OutlierRobustPCA().fit(X), X, rows=7)
+    >>> display.names[display.features_[0]]
+    'x4'
+    """
+
+    def __init__(
+        self,
+        *,
+        shares: Floats,
+        names: Sequence[str],
+        ids: Sequence[Any] | npt.NDArray[Any],
+        reasons: Sequence[str] | None = None,
+    ) -> None:
+        self.shares = shares
+        self.names = names
+        self.ids = ids
+        self.reasons = reasons
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        rows: Any = None,
+        distance: str = "auto",
+        feature_names: Sequence[str] | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> ContributionsDisplay:
+        """Draw what made rows extreme for a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator of torpca, or pipeline that ends in one
+            Fitted.
+        X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+            Rows, new ones or those of the fit.
+        rows : int, label or sequence of up to eight of them, optional
+            Rows to explain: their numbers, or labels of the index if X is a pandas frame. By
+            default the most extreme one.
+        distance : {"auto", "score", "orthogonal"}, default="auto"
+            Distance to explain; "auto": for each row that which is farther beyond its limit.
+        feature_names : sequence of str of length n_features, optional
+            By default those the estimator or X knows, else x0, x1, ...
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new figure.
+        **options
+            As of `plot`.
+
+        Returns
+        -------
+        ContributionsDisplay
+        """
+        if distance not in ("auto", "score", "orthogonal"):
+            raise ValueError(f"distance={distance!r} must be 'auto', 'score' or 'orthogonal'.")
+        it = subject(estimator, X)
+        places = row_numbers(it, rows)
+        shares, reasons = explain(it, places, distance)
+        return cls(
+            shares=shares,
+            names=names_of(feature_names, it.names, shares.shape[1]),
+            ids=places if it.ids is None else it.ids[places],
+            reasons=reasons,
+        ).plot(ax, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        contributions: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        ids: Sequence[Any] | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> ContributionsDisplay:
+        """Draw contributions that are there already.
+
+        Parameters
+        ----------
+        contributions : array-like of shape (n_features,) or (m, n_features)
+            Parts of the squared distance of a row, or of several, as from
+            `contributions(X).orthogonal` of an estimator; they may have signs.
+        feature_names : sequence of str of length n_features, optional
+            By default x0, x1, ...
+        ids : sequence of length m, optional
+            Labels of the rows; by default their numbers.
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new figure.
+        **options
+            As of `plot`.
+
+        Returns
+        -------
+        ContributionsDisplay
+        """
+        given = np.atleast_2d(np.asarray(to_numpy(contributions), dtype=np.float64))
+        parts = numbers(given, "contributions", 2)
+        not_too_many(len(parts))
+        same_length(len(parts), ids=ids)
+        size = np.sum(np.abs(parts), axis=1, keepdims=True)
+        return cls(
+            shares=parts / np.where(size > 0, size, 1.0),
+            names=names_of(feature_names, None, parts.shape[1]),
+            ids=list(range(len(parts))) if ids is None else ids,
+        ).plot(ax, **options)
+
+    def plot(
+        self, ax: Any = None, *, n_features: int = 10, legend: bool = True
+    ) -> ContributionsDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new figure.
+        n_features : int, default=10
+            Number of features to draw, those with the largest share in any of the rows.
+        legend : bool, default=True
+            Whether to add a legend, to the right of the axes, if there are several rows.
+
+        Returns
+        -------
+        self
+        """
+        if n_features < 1:
+            raise ValueError(f"n_features={n_features} must be 1 or more.")
+        m, d = self.shares.shape
+        sizes = np.max(np.abs(self.shares), axis=0)
+        self.features_ = np.argsort(-sizes, kind="stable")[: min(n_features, d)]
+        n_bars = len(self.features_)
+        thick = 0.8 / m
+        # As high as the bars need: a tenth of an inch for the thinnest.
+        ax = axes_for(ax, (7.5 if m == 1 else 9.0, 1.2 + n_bars * max(0.3, 0.12 * m)))
+        self.ax_, self.figure_ = ax, ax.figure
+        shown = self.shares[:, self.features_]
+        bars = []
+        for row in range(m):
+            at = np.arange(n_bars) + (row - 0.5 * (m - 1)) * thick
+            if m == 1:
+                look: dict[str, Any] = {"color": [ABOVE if v >= 0 else BELOW for v in shown[row]]}
+            else:
+                look = {"color": COLORS[row], "hatch": HATCHES[row], "edgecolor": "white"}
+            bars.append(ax.barh(at, shown[row], height=0.92 * thick, **look))
+        self.bars_ = tuple(bars)
+        ax.axvline(0.0, color="0.25", linewidth=0.8)
+        names = [one_line(self.names[j]) for j in self.features_]
+        ax.set_yticks(np.arange(n_bars), names, parse_math=False)
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylim(n_bars - 0.5, -0.5)  # the largest on top
+        low, high = min(0.0, float(np.min(shown))), max(0.0, float(np.max(shown)))
+        room = 0.12 * (high - low or 1.0)
+        ax.set_xlim(low - room * (low < 0), high + room * (high > 0 or low == 0))
+        # Sides say the sign; a share is a share.
+        ax.xaxis.set_major_formatter(lambda v, _: f"{100 * abs(v):.3g} %")
+        self.value_labels_ = self._write_values(shown[0]) if m == 1 else ()
+        ax.set_xlabel(self._axis_name(shown, d - n_bars))
+        tidy(ax)
+        self._write_rows(legend)
+        return self
+
+    def _write_values(self, values: Floats) -> tuple[Any, ...]:
+        """Write each share beside its bar."""
+        return tuple(
+            self.ax_.annotate(
+                percent(abs(float(v))),
+                (v, i),
+                xytext=(-4 if v < 0 else 4, 0),
+                textcoords="offset points",
+                ha="right" if v < 0 else "left",
+                va="center",
+                fontsize=8,
+            )
+            for i, v in enumerate(values)
+        )
+
+    def _axis_name(self, shown: Floats, n_others: int) -> str:
+        """What the bars are, and what is not drawn."""
+        name = "share of the squared distance"
+        if np.any(self.shares < 0):
+            name += "\n(left: less than expected, right: more)"
+        if n_others:
+            rest = np.clip(1.0 - np.sum(np.abs(shown), axis=1), 0.0, 1.0)
+            few, most = percent(float(np.min(rest))), percent(float(np.max(rest)))
+            together = few if few == most else f"{few} to {most}"
+            name += f"\n{n_others:,} other feature{'s' * (n_others != 1)} have {together}"
+        return name
+
+    def _write_rows(self, legend: bool) -> None:
+        """Say which rows these are: above the axes, or in a legend if there are several."""
+        reasons = [""] * len(self.bars_) if self.reasons is None else self.reasons
+        labels = [
+            f"row {one_line(row)}" + (f": {reason}" if reason else "")
+            for row, reason in zip(self.ids, reasons, strict=True)
+        ]
+        self.legend_ = None
+        if len(labels) == 1:
+            self.ax_.set_title(labels[0], loc="left", fontsize=10, parse_math=False)
+            return
+        for bars, label in zip(self.bars_, labels, strict=True):
+            bars.set_label(label)
+        if legend:
+            self.legend_ = legend_outside(self.ax_, self.bars_)
+
+
+# ---- what is drawn -------------------------------------------------------------------------------
+
+
+def row_numbers(it: Subject, rows: Any) -> npt.NDArray[np.intp]:
+    """Numbers of the rows that `rows` names; of the most extreme one if it is None."""
+    if rows is None:
+        return np.array([np.argmin(it.model.score_samples(it.X))], dtype=np.intp)
+    wanted = [rows] if isinstance(rows, str) or np.ndim(rows) == 0 else list(rows)
+    n = as_source(it.X).shape[0]
+    if it.ids is not None:
+        found = [np.flatnonzero(it.ids == row) for row in wanted]
+        unknown = [row for row, places in zip(wanted, found, strict=True) if len(places) == 0]
+        allowed = "labels of the index of X"
+    else:
+        unknown = [
+            row for row in wanted if not isinstance(row, int | np.integer) or not -n <= row < n
+        ]
+        allowed = f"row numbers below {n}"
+        found = [] if unknown else [np.array([row % n]) for row in wanted]
+    if unknown:
+        raise ValueError(f"rows names {unknown[0]!r}, but allowed are {allowed}.")
+    places = np.concatenate(found).astype(np.intp) if found else np.empty(0, dtype=np.intp)
+    not_too_many(len(places))
+    return places
+
+
+def not_too_many(m: int) -> None:
+    """Hold the number of rows against what one picture can show."""
+    if not 1 <= m <= len(COLORS):
+        raise ValueError(
+            f"{m} rows were given, but one picture shows 1 to {len(COLORS)}: draw several pictures."
+        )
+
+
+def explain(
+    it: Subject, rows: npt.NDArray[np.intp], distance: str
+) -> tuple[Floats, tuple[str, ...]]:
+    """Signed shares (m, d) of the features in one squared distance of each row, and which one."""
+    model, limits = it.model, limits_of(it.model)
+    source, _ = model._check(it.X)
+    X = np.asarray(source.take(rows), dtype=np.float64)
+    inside, outside = signed_parts(model, X)
+    lengths = {
+        name: np.linalg.norm(p, axis=1) for name, p in (("score", inside), ("orthogonal", outside))
+    }
+    beyond = model._relative(lengths["score"], lengths["orthogonal"])
+    if distance == "auto":
+        is_score = beyond[0] > beyond[1]
+    else:
+        is_score = np.full(len(rows), distance == "score")
+    parts = np.where(is_score[:, None], inside, outside)
+    # In two steps, as squares of tiny parts are zero.
+    size = np.max(np.abs(parts), axis=1, keepdims=True)
+    parts = parts / np.where(size > 0, size, 1.0)
+    squares = parts**2
+    total = np.sum(squares, axis=1, keepdims=True)
+    shares = np.sign(parts) * squares / np.where(total > 0, total, 1.0)
+    reasons = []
+    for i, score in enumerate(is_score):
+        name = "score" if score else "orthogonal"
+        times, limit = lengths[name][i], limits[name]
+        far = f"{count(times / limit)} times its limit" if 0 < limit < np.inf else f"{times:.3g}"
+        reasons.append(f"{name} distance {far}")
+    return shares, tuple(reasons)
+
+
+def signed_parts(model: Any, X: Floats) -> tuple[Floats, Floats]:
+    """Parts (m, d) of rows X (m, d) whose squares are their contributions to the two distances."""
+    C = X - model._mean if model.center else X
+    if model._feature_scale is not None:
+        C = C / model._feature_scale
+    V, sd = model._basis, np.where(model._deviations > 0, model._deviations, np.inf)
+    Y = C @ V
+    return (Y / sd) @ V.T, C - Y @ V.T

@@ -1,0 +1,80 @@
+"""Rows as points: one colour and one marker for each kind, flagged ones on top and all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._sources.base import Floats
+
+# Regular rows drawn; more would only make the same cloud darker, slowly.
+MAX_REGULAR = 20_000
+
+
+@dataclass(frozen=True)
+class Look:
+    """How rows of one kind are drawn."""
+
+    color: str
+    marker: str
+    size: float
+    edge: float
+    """Width of the white rim that sets a point apart from those under it."""
+
+
+# From the least to the most extreme, each drawn over those before. Colours differ in lightness
+# as well as in hue, so that they are told apart by everyone and in grey.
+LOOKS = {
+    "regular": Look("#9aa0a6", "o", 14, 0.0),
+    "good leverage": Look("#0072b2", "^", 40, 0.5),
+    "orthogonal": Look("#e69f00", "s", 34, 0.5),
+    "bad leverage": Look("#a50026", "X", 48, 0.5),
+}
+
+
+def rows_to_draw(types: npt.NDArray[np.str_], max_regular: int) -> dict[str, npt.NDArray[np.intp]]:
+    """Numbers of the rows to draw, by kind: all flagged ones, and a sample of the regular."""
+    if max_regular < 0:
+        raise ValueError(
+            f"max_regular={max_regular} must be the number of regular rows to draw, 0 or more."
+        )
+    chosen = {kind: np.flatnonzero(types == kind) for kind in LOOKS}
+    regular = chosen["regular"]
+    if len(regular) > max_regular:
+        # The same rows in every picture of the same data.
+        draw = np.random.default_rng(0).choice(len(regular), max_regular, replace=False)
+        chosen["regular"] = regular[np.sort(draw)]
+    return chosen
+
+
+def draw_rows(
+    ax: Any, x: Floats, y: Floats, types: npt.NDArray[np.str_], max_regular: int
+) -> dict[str, Any]:
+    """Scatter the rows at x, y (n,); return one artist for each kind that occurs."""
+    points = {}
+    for level, (kind, rows) in enumerate(rows_to_draw(types, max_regular).items()):
+        total = int(np.count_nonzero(types == kind))
+        if total == 0:
+            continue
+        look = LOOKS[kind]
+        # Many points are drawn smaller, thousands also fainter, or they would be one blot.
+        shrink = float(np.clip((100 / max(len(rows), 1)) ** 0.3, 0.2, 1.0))
+        left_out = f"{len(rows):,} of {total:,} drawn" if len(rows) < total else f"{total:,}"
+        points[kind] = ax.scatter(
+            x[rows],
+            y[rows],
+            s=look.size * (1.0 if kind == "regular" else shrink),
+            c=look.color,
+            marker=look.marker,
+            linewidths=look.edge if len(rows) <= 1000 else 0.0,
+            edgecolors="none" if look.edge == 0 else "white",
+            alpha=0.7 if kind == "regular" else 1.0 if len(rows) <= 1000 else 0.6,
+            label=f"{kind} ({left_out})",
+            zorder=2 + 0.1 * level,
+            # Thousands of points make a PDF slow to open.
+            rasterized=len(rows) > 2000,
+        )
+    return points

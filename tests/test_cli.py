@@ -1,0 +1,239 @@
+"""The command line: from a file to an answer."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("click", reason='the command line needs click: pip install "torpca[cli]"')
+pytest.importorskip("pyarrow", reason='the command line needs pyarrow: pip install "torpca[cli]"')
+
+from click.testing import CliRunner
+
+from torpca import OutlierRobustPCA
+from torpca._cli.commands import torpca
+from torpca._cli.demo import spectra, write_csv
+from torpca._cli.errors import sentence
+from torpca._cli.run import rank_of
+from torpca.datasets import make_outlier_subspace
+
+RESULTS = {"scores.csv", "model.npz", "report.html", "summary.json"}
+DATA = Path(os.environ.get("TORPCA_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(torpca, [str(a) for a in arguments], input=stdin)
+
+
+@pytest.fixture
+def made():
+    return make_outlier_subspace(
+        200, 8, 2, 0.1, outliers="isotropic", noise=0.01, mean=3.0, random_state=0
+    )
+
+
+@pytest.fixture
+def table(made, tmp_path, monkeypatch):
+    """A CSV file with labels, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    lines = ["name,kind," + ",".join(f"f{j}" for j in range(8))]
+    lines += [f"row {i},text," + ",".join(map(repr, x.tolist())) for i, x in enumerate(made.X)]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+# ---- fit ---------------------------------------------------------------------------------------
+
+
+def test_fit_names_the_bad_rows_and_writes_the_results(table, made):
+    done = run("fit", "table.csv", "--id-column", "name")
+    assert done.exit_code == 0, done.output
+    folder = Path("torpca-table")
+    assert {path.name for path in folder.iterdir()} == RESULTS
+    content = json.loads((folder / "summary.json").read_text())
+    model = OutlierRobustPCA().fit(made.X)
+    worst = int(np.argmin(model.score_samples(made.X)))
+    assert f"row {worst}" in done.output
+    assert "kind" in done.output  # the column that was left out
+    assert str(folder / "report.html") in done.output
+    assert content["data"] == str(table.resolve())
+    lines = (folder / "scores.csv").read_text().splitlines()
+    assert len(lines) == 201
+
+
+def test_fit_as_json_prints_nothing_else(table):
+    done = run("fit", "table.csv", "--json", "--out", "there")
+    content = json.loads(done.stdout)
+    assert content["folder"] == "there"
+
+
+def test_results_that_are_there_are_kept_without_force(table):
+    assert run("fit", "table.csv", "--out", "there").exit_code == 0
+    before = (Path("there") / "model.npz").read_bytes()
+    again = run("fit", "table.csv", "--out", "there", "-k", 1)
+    assert again.exit_code == 1
+    assert "--force" in again.output
+    assert (Path("there") / "model.npz").read_bytes() == before
+    assert run("fit", "table.csv", "--out", "there", "-k", 1, "--force").exit_code == 0
+    assert (Path("there") / "model.npz").read_bytes() != before
+
+
+def test_a_number_of_components(table):
+    done = run("fit", "table.csv", "-k", 3, "--json", "--out", "there")
+    assert json.loads(done.stdout)["rank"]["components"] == 3 or "3" in done.stdout
+
+
+@pytest.mark.parametrize(("text", "rank"), [("auto", "auto"), ("4", 4), ("0.9", 0.9)])
+def test_ranks_as_they_are_typed(text, rank):
+    assert rank_of(text) == rank
+
+
+@pytest.mark.parametrize("text", ["many", "1.5", "nan", "0.0"])
+def test_ranks_that_are_none(text):
+    with pytest.raises(ValueError, match="Leave it out for auto"):
+        rank_of(text)
+
+
+def test_columns_scores_as_parquet_and_standard_input(table):
+    text = table.read_text()
+    done = run(
+        "fit", "-", "--columns", "f0,f1,f2,f3", "--scores", "parquet", "--scale", stdin=text
+    )
+    assert done.exit_code == 0, done.output
+    assert (Path("torpca-stdin") / "scores.parquet").exists()
+
+
+def test_missing_numbers(table):
+    lines = table.read_text().splitlines()
+    lines[5] = lines[5].rsplit(",", 1)[0] + ","
+    table.write_text("\n".join(lines) + "\n")
+    refused = run("fit", "table.csv")
+    assert refused.exit_code == 1
+    assert "drop-rows" in refused.output
+    assert not Path("torpca-table").exists()
+    done = run("fit", "table.csv", "--missing", "drop-rows")
+    assert done.exit_code == 0, done.output
+
+
+def test_an_error_is_a_sentence_and_a_traceback_if_asked_for(table):
+    refused = run("fit", "nothing.csv")
+    assert refused.exit_code == 1
+    assert "Traceback" not in refused.output
+    assert "nothing.csv" in refused.output
+    assert "Traceback" in run("fit", "nothing.csv", "--debug").output
+
+
+def test_wrong_usage_has_another_code(table):
+    assert run("fit").exit_code == 2
+    assert run("nonsense").exit_code == 2
+
+
+@pytest.mark.parametrize("name", [(), ("fit",), ("score",), ("report",), ("compare",), ("demo",)])
+def test_help_has_examples(name):
+    done = run(*name, "--help")
+    assert done.exit_code == 0
+    assert "Examples:\n" in done.output
+    assert "Exit codes" in done.output
+
+
+# ---- score, report, compare, demo ----------------------------------------------------------------
+
+
+def test_new_rows_are_judged_by_the_limits_of_the_model(table, made):
+    run("fit", "table.csv", "--id-column", "name", "-k", 2)
+    model = OutlierRobustPCA(2).fit(made.X)
+    new = made.X[:20] + np.where(np.arange(20) == 7, 5.0, 0.0)[:, None] * np.eye(8)[3]
+    # Another order of the columns: they are found by name.
+    order = [5, 3, 1, 0, 2, 4, 6, 7]
+    lines = ["id," + ",".join(f"f{j}" for j in order)]
+    lines += [f"new {i}," + ",".join(map(repr, x[order].tolist())) for i, x in enumerate(new)]
+    Path("new.csv").write_text("\n".join(lines) + "\n")
+    done = run("score", "torpca-table", "new.csv", "--id-column", "id", "--out", "judged.csv")
+    assert done.exit_code == 0, done.output
+    judged = [line.split(",") for line in Path("judged.csv").read_text().splitlines()]
+    at = judged[0].index("type")
+    types = [row[at] for row in judged[1:]]
+    assert types == list(model.outlier_types(new))
+    assert "new 7" in done.output
+
+
+def test_a_report_again(table):
+    run("fit", "table.csv", "--out", "there")
+    path = Path("there") / "report.html"
+    path.unlink()
+    done = run("report", "there")
+    assert done.exit_code == 0, done.output
+    assert path.exists()
+    other = run("report", Path("there") / "model.npz", "table.csv", "--out", "other.html")
+    assert other.exit_code == 0, other.output
+    assert Path("other.html").exists()
+
+
+def test_compare_prints_a_table(table):
+    done = run("compare", "table.csv", "-k", 2, "--methods", "OutlierRobustPCA,PCA,spherical_pca")
+    assert done.exit_code == 0, done.output
+    assert "spherical_pca" in done.output
+    wrong = run("compare", "table.csv", "-k", 2, "--methods", "nonsense")
+    assert wrong.exit_code == 1
+    assert "nonsense" in wrong.output
+
+
+def test_demo_finds_what_was_put_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run("demo")
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in Path("torpca-demo").iterdir()} == RESULTS
+    assert done.output.rstrip().endswith(str(Path("torpca-demo") / "report.html"))
+    lines = (Path("torpca-demo") / "scores.csv").read_text().splitlines()
+    bad = [line for line in lines if "sample-" in line and ("(" in line.split(",")[0])]
+    assert len(bad) == 13
+    assert not any("regular" in line for line in bad)
+
+
+def test_demo_spectra_are_the_same_each_time(tmp_path):
+    np.testing.assert_array_equal(spectra()[0], spectra()[0])
+    write_csv(tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text().count("\n") == 241
+
+
+def test_octane_by_the_command_line(tmp_path, monkeypatch):
+    source = DATA / "octane.npz"
+    if not source.exists():
+        pytest.skip(f"no real data at {DATA}; set TORPCA_DATA to their folder")
+    monkeypatch.chdir(tmp_path)
+    X = np.load(source)["X"]
+    header = ",".join(f"w{j}" for j in range(X.shape[1]))
+    np.savetxt("octane.csv", X, delimiter=",", header=header, comments="")
+    done = run("fit", "octane.csv", "-k", 2, "--json")
+    assert done.exit_code == 0, done.output
+    named = {entry["row"] for entry in json.loads(done.stdout)["most_extreme"]}
+    assert {"25", "26", "36", "37", "38", "39"} <= named
+
+
+def test_it_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "torpca", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("torpca")
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (MemoryError(), "not enough memory"),
+        (PermissionError(13, "Permission denied", "there"), "there: Permission denied."),
+        (ValueError("two\n  lines"), "two lines"),
+        (AssertionError(), "fault of torpca"),
+    ],
+)
+def test_sentences(error, text):
+    assert text in sentence(error)
+    assert "\n" not in sentence(error)
