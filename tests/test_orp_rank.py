@@ -77,3 +77,51 @@ def test_warns_when_the_automatic_rank_is_at_its_edge():
     assert any("no gap" in m and "Give n_components" in m for m in messages)
     assert model.rank_.rule == "edge"
     assert model.n_components_ == model.rank_.rank == 20
+
+
+# ---- what went wrong once --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [12, 20, 40, 41, 60, 100])
+@pytest.mark.parametrize("fraction", [0.0, 0.1])
+def test_half_of_a_few_long_rows_is_no_exact_subspace(n, fraction):
+    # Any n/2 rows lie in n/2 - 1 directions about their mean, exactly.
+    made = make_outlier_subspace(n, 200, 2, fraction, noise=0.01, random_state=0)
+    model = OutlierRobustPCA().fit(made.X)
+    assert model.n_components_ == 2
+    assert model.rank_.rule == "gap"
+    assert np.count_nonzero(model.predict(made.X) == -1) <= 0.15 * n
+
+
+def gasoline(seed):
+    """Spectra of many small components, a few of which stand out."""
+    rng = np.random.default_rng(seed)
+    channels = np.arange(1100, 1700, 2.0)
+
+    def band(centre, width):
+        return np.exp(-0.5 * ((channels - centre) / width) ** 2)
+
+    bad = np.zeros(120, dtype=bool)
+    bad[rng.choice(120, 18, replace=False)] = True
+    amounts = rng.normal([1, 0.4], [0.08, 0.1], size=(120, 2))
+    places = zip(rng.uniform(1100, 1700, 15), rng.uniform(12, 50, 15), strict=True)
+    minor = np.stack([band(*place) for place in places])
+    small = rng.normal(size=(120, 15)) * 0.02 * 0.75 ** np.arange(15)
+    alcohol = np.where(bad, rng.uniform(0.08, 0.16, 120), 0)
+    pure = [
+        band(1195, 18) + 0.8 * band(1395, 22) + 0.5 * band(1420, 30),
+        0.7 * band(1143, 12) + 0.5 * band(1430, 25) + 0.9 * band(1680, 15),
+    ]
+    S = amounts @ np.stack(pure) + small @ minor
+    S += alcohol[:, None] * (0.9 * band(1580, 45) + 0.3 * band(1410, 20))
+    path, off, slope = rng.normal([1, 0.1, 0], [0.03, 0.02, 0.01], size=(120, 3)).T
+    S = path[:, None] * S + off[:, None] + slope[:, None] * (channels - 1400) / 300
+    return S + 0.0005 * rng.normal(size=S.shape)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning:torpca")
+@pytest.mark.parametrize("seed", [0, 1, 198])  # the last one failed
+def test_another_rank_is_looked_at_afresh(seed):
+    # The spread of the residuals from eight directions says nothing of those from three.
+    model = OutlierRobustPCA().fit(gasoline(seed))
+    assert np.sum(model.weights_ > 0) > 60

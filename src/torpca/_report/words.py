@@ -16,6 +16,8 @@ BY_CHANCE = 0.01
 NEARLY, ROUGHLY = 5.0, 20.0
 # A drop in variance of fewer times than this leaves open which directions come before it.
 UNCLEAR = 1.5
+# A smaller share of a distance is not spoken of.
+SMALL = 0.02
 # Extreme rows described in a sentence.
 DESCRIBED = 3
 
@@ -92,6 +94,8 @@ def extreme_words(answer: Answer) -> list[tuple[str, str]]:
     described = []
     for i, row in enumerate(answer.extreme[:DESCRIBED]):
         features = named_features(answer.contributions[i], answer.names, 3)
+        # What has next to no part in it is not worth a word.
+        features = [f for f in features if f == features[0] or abs(f[1]) >= SMALL]
         beyond = times_beyond(answer, int(row))
         how_far = f", {beyond} its limit" if beyond else ""
         why = listed([feature_words(name, share) for name, share in features])

@@ -131,6 +131,7 @@ def settle_on_all(
             choice = again if again.rank == rank else choice
             break
         choice = again
+        threshold.forget()
 
     part = keep
     if polish:

@@ -129,7 +129,7 @@ def settle(
         return now
     # Rows without noise agree exactly or not at all. A gap may lie within the signal, or between
     # it and the few bad rows that are in this half: only the refit tells.
-    exact = exact_rank(variances)
+    exact = exact_rank(variances, int(np.count_nonzero(half)))
     if not now.exact and exact is not None:
         again = refit(name, sample, half, exact)
         now = again if again.exact else now

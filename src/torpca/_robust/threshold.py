@@ -68,10 +68,14 @@ class Threshold:
         self.there = sample_weight > 0
         self.probe = some_rows(sample_weight, PROBE_ROWS, rng)
         self.sample_weight = sample_weight
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: the rows are about to be measured from a subspace of another rank."""
         self.clean = True
         self.looks = 0
         self.last = Spread(0.0, 0.0, 1.0)
-        self.loyal = np.ones(len(sample_weight))
+        self.loyal = np.ones(len(self.sample_weight))
         self.watch = Watch(np.zeros(0), np.zeros(0))
         self.verdicts = 0
         self.skew: float | None = None

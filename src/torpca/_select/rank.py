@@ -62,10 +62,14 @@ def choose_rank(n_components: int | float | str, variances: Floats) -> RankChoic
     return choice_of(by_share, "share", v)
 
 
-def exact_rank(variances: Floats) -> RankChoice | None:
-    """Return the rank of rows that leave most directions empty; None if they do not."""
+def exact_rank(variances: Floats, n_rows: int) -> RankChoice | None:
+    """Return the rank of `n_rows` different rows that leave most directions empty, or None.
+
+    Few rows leave most directions empty whatever they are: they must be twice as many as the
+    directions they spread in, and the one that is lost to their mean.
+    """
     v = above_rounding(variances)
-    if v[0] == 0.0 or len(v) > min(MOST_BY_GAP, len(variances) // 2):
+    if v[0] == 0.0 or len(v) > min(MOST_BY_GAP, len(variances) // 2, (n_rows - 1) // 2):
         return None
     return choice_of(len(v), "exact", v)
 

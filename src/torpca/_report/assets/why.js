@@ -50,7 +50,7 @@ function key(kind, text) {
 function drawBars(host, list) {
   const { made, width } = drawing(host, list.length * BAR + 4);
   const names = Math.min(Math.max(...list.map(([name]) => textWidth(name))) + 12, width * 0.55);
-  const room = width - names - 52;
+  const room = width - names - textWidth("↑ 99.9 %") - 8;
   const largest = Math.abs(list[0][1]);
   list.forEach(([name, share], j) => {
     const y = j * BAR + 3;
