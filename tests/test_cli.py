@@ -101,9 +101,7 @@ def test_ranks_that_are_none(text):
 
 def test_columns_scores_as_parquet_and_standard_input(table):
     text = table.read_text()
-    done = run(
-        "fit", "-", "--columns", "f0,f1,f2,f3", "--scores", "parquet", "--scale", stdin=text
-    )
+    done = run("fit", "-", "--columns", "f0,f1,f2,f3", "--scores", "parquet", "--scale", stdin=text)
     assert done.exit_code == 0, done.output
     assert (Path("torpca-stdin") / "scores.parquet").exists()
 
