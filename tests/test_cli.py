@@ -14,11 +14,13 @@ pytest.importorskip("pyarrow", reason='the command line needs pyarrow: pip insta
 
 from click.testing import CliRunner
 
-from torpca import OutlierRobustPCA
+from torpca import OutlierRobustPCA, as_source
+from torpca._cli import progress
 from torpca._cli.commands import torpca
 from torpca._cli.demo import spectra, write_csv
 from torpca._cli.errors import sentence
 from torpca._cli.run import rank_of
+from torpca._sources.observed import Observed
 from torpca.datasets import make_outlier_subspace
 
 RESULTS = {"scores.csv", "model.npz", "report.html", "summary.json"}
@@ -235,3 +237,77 @@ def test_it_runs_as_a_module():
 def test_sentences(error, text):
     assert text in sentence(error)
     assert "\n" not in sentence(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.csv", ""),
+        ("one.csv", "a\n1\n2\n3\n"),
+        ("text.csv", "a,b\nx,y\nz,w\n"),
+        ("ragged.csv", "a,b,c\n1,2,3\n4,5\n6,7,8\n"),
+        ("mixed.csv", "a,b,c\n1,2,3\n4,five,6\n7,8,9\n10,11,12\n"),
+        ("nan.csv", "a,b,c\n1,2,3\n4,nan,6\n7,8,9\n"),
+        ("infinite.csv", "a,b,c\n1,2,3\n4,inf,6\n7,8,9\n"),
+        ("twice.csv", "a,a,b\n1,2,3\n4,5,6\n7,8,9\n"),
+        ("delimiter.csv", "a;b;c\n1;2;3\n4;5;6\n"),
+        ("cut.parquet", "PAR1 and no more"),
+        ("cut.npy", "\x93NUMPY"),
+        ("strange.xyz", "1 2 3"),
+    ],
+)
+def test_bad_files_are_refused_in_a_sentence_and_leave_nothing(
+    name, content, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(content, encoding="latin-1")
+    refused = run("fit", name, "--out", "there")
+    assert refused.exit_code == 1
+    said = [line for line in refused.output.splitlines() if line.startswith("torpca: ")]
+    assert len(said) == 1
+    assert name in said[0]
+    assert "Traceback" not in refused.output
+    assert os.listdir() == [name]
+
+
+def test_a_model_that_was_tampered_with_is_refused(table):
+    run("fit", "table.csv", "--out", "there")
+    path = Path("there") / "model.npz"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(bytes(content))
+    refused = run("score", "there", "table.csv")
+    assert refused.exit_code == 1
+    assert "model.npz" in refused.output
+
+
+# ---- progress ------------------------------------------------------------------------------------
+
+
+def test_a_bar_is_drawn_on_a_terminal_and_changes_nothing(made, monkeypatch, capsys):
+    plain = OutlierRobustPCA().fit(made.X)
+    monkeypatch.setattr(progress, "LONG_WORK", 0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with progress.with_progress(made.X, "fitting") as X:
+        assert isinstance(X, Observed)
+        watched = OutlierRobustPCA().fit(X)
+    np.testing.assert_array_equal(watched.components_, plain.components_)
+    assert X.passes > 1
+
+
+def test_no_bar_without_a_terminal_or_for_little_work(made, monkeypatch):
+    with progress.with_progress(made.X, "fitting") as X:
+        assert not isinstance(X, Observed)
+    monkeypatch.setattr(progress, "LONG_WORK", 0)
+    with progress.with_progress(made.X, "fitting") as X:
+        assert not isinstance(X, Observed)
+
+
+def test_what_is_told_of_a_pass():
+    heard = []
+    X = np.ones((10, 3))
+    source = Observed(as_source(X, block_rows=4), lambda *told: heard.append(told))
+    source.matmul(np.ones((3, 1)))
+    source.matmul(np.ones((3, 1)))
+    assert {number for number, _ in heard} >= {1, 2}
+    assert max(done for number, done in heard if number == 2) == 10
