@@ -262,8 +262,11 @@ def plots(tables: dict[str, list[Line]], folder: Path) -> None:
                     x, y = [p["at"] for p in points], [p[key] for p in points]
                     axis.loglog(x, y, "o-", markersize=3, label=line["method"])
                 axis.set_xlabel(variable)
+                ticks = GRIDS[variable][::2]
+                axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+                axis.minorticks_off()
             axes[0].set_ylabel(label)
-            axes[-1].legend(fontsize=7)
+            axes[-1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5))
             save(figure, f"{part}_{key}")
     for part, key in (("consistency", "error x root n"), ("time", "x PCA")):
         lines = tables.get(part, [])
