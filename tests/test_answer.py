@@ -124,3 +124,12 @@ def test_rows_without_noise_have_shares():
 def test_rows_wherever_they_live(made, model):
     told, other = answer(model, made.X), answer(model, as_source(made.X, block_rows=7))
     np.testing.assert_allclose(other.plain_scores, told.plain_scores, atol=1e-10)
+
+
+def test_good_rows_are_explained_too(made, model):
+    told = answer(model, made.X)
+    np.testing.assert_array_equal(told.sampled, np.flatnonzero(~told.flagged))
+    shares = signed_shares(model, made.X[told.sampled])
+    for features, row in zip(told.sampled_features, shares, strict=True):
+        best = int(np.argmax(np.abs(row)))
+        assert features[0] == (told.names[best], pytest.approx(row[best]))

@@ -226,10 +226,13 @@ def test_contributions_follow_the_selected_row(open_page, files):
     assert page.locator("#why-body .chart text").first.text_content().startswith(named)
 
 
-def test_good_rows_need_no_explanation(open_page, files):
+def test_good_rows_are_explained_as_well(open_page, files):
     page = open_page(files["spectra"])
     page.click("#previous-row")  # from the first to the last, which is good
-    assert "It is not flagged" in page.locator("#why-body").inner_text()
+    text = page.locator("#why-body").inner_text()
+    assert "It is not flagged" in text
+    assert "too large" not in text
+    assert page.locator("#why-body .chart text").count() > 0
 
 
 # ---- zooming ------------------------------------------------------------------------------------

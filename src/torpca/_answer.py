@@ -19,8 +19,10 @@ from torpca._sources.base import Floats, to_numpy
 from torpca._sources.views import Columns
 from torpca.metrics import principal_angles
 
-# Features named for a flagged row, and flagged rows, the most extreme, for which all are kept.
+# Features named for a row, and flagged rows, the most extreme, for which all are kept.
 TOP_FEATURES, DETAILED = 5, 200
+# Good rows that are explained as well: of more, some.
+SAMPLED = 20_000
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,12 @@ class Answer:
     """What was left out or assumed before the fit."""
     warnings: tuple[str, ...] = ()
     """What the fit warned of."""
+    sampled: npt.NDArray[np.intp] = field(
+        default_factory=lambda: np.zeros(0, dtype=np.intp), repr=False
+    )
+    """Numbers of good rows in their order: all of them or, of many, some, ..."""
+    sampled_features: tuple[tuple[tuple[str, float], ...], ...] = field(default=(), repr=False)
+    """... and for each the features that put it where it is, as in `features`."""
 
 
 def answer(
@@ -101,6 +109,9 @@ def answer(
     alike = source if scale is None else Columns(source, 1.0 / scale)
     plain = ordinary_pca(alike, model.n_components_, bool(model.center))
     shares = top_shares(model, source, extreme)
+    sampled = np.flatnonzero(~flagged)
+    if len(sampled) > SAMPLED:
+        sampled = np.sort(np.random.default_rng(0).choice(sampled, SAMPLED, replace=False))
     V = np.asarray(to_numpy(model.components_), dtype=np.float64)
     return Answer(
         title=title,
@@ -120,16 +131,15 @@ def answer(
         plain_explained=plain.explained,
         angle=largest_angle(V.T, plain.V),
         extreme=extreme,
-        features=tuple(
-            tuple((names[j], float(share)) for j, share in zip(places, values, strict=True))
-            for places, values in zip(shares.places, shares.values, strict=True)
-        ),
+        features=shares.named(names),
         contributions=shares.all,
         rank=model.rank_,
         history=model.history_,
         converged=bool(model.converged_),
         notes=tuple(notes),
         warnings=tuple(warnings),
+        sampled=sampled,
+        sampled_features=top_shares(model, source, sampled).named(names),
     )
 
 
@@ -176,6 +186,13 @@ class Shares:
     """These shares, (m, p)."""
     all: Floats
     """All shares, (at most DETAILED, d), of the first rows."""
+
+    def named(self, names: Sequence[str]) -> tuple[tuple[tuple[str, float], ...], ...]:
+        """The largest shares with the names of their features."""
+        return tuple(
+            tuple((names[j], share) for j, share in zip(places, values, strict=True))
+            for places, values in zip(self.places.tolist(), self.values.tolist(), strict=True)
+        )
 
 
 def top_shares(model: OutlierRobustPCA, source: Any, rows: npt.NDArray[np.intp]) -> Shares:

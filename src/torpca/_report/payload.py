@@ -47,7 +47,7 @@ def payload(answer: Answer, detail: Detail) -> dict[str, Any]:
         ),
         "ours": coordinates(answer.scores, answer, drawn, detail),
         "plain": coordinates(answer.plain_scores, answer, drawn, detail),
-        "features": top_features(answer, detail, names),
+        "features": top_features(answer, drawn, detail, names),
         "shares": all_shares(answer, names),
         "scree": scree(answer),
         "history": [[step.n_kept, finite(step.subspace_change)] for step in answer.history],
@@ -104,9 +104,16 @@ def good_moments(scores: Floats) -> tuple[Floats, Floats]:
 # ---- features -----------------------------------------------------------------------------------
 
 
-def top_features(answer: Answer, detail: Detail, names: dict[str, int]) -> dict[str, Any]:
-    """Features that made the flagged rows so, in per cent of their distances, with the sign."""
+def top_features(
+    answer: Answer, drawn: Drawn, detail: Detail, names: dict[str, int]
+) -> dict[str, Any]:
+    """Features that put the rows where they are, in per cent of their distances, with the sign.
+
+    Of the flagged rows and, if there is room, of the good ones that are drawn.
+    """
     features = answer.features if detail.explained is None else answer.features[: detail.explained]
+    if detail.explained is None and np.array_equal(drawn.rows[drawn.n_flagged :], answer.sampled):
+        features = (*features, *answer.sampled_features)
     per_row = max((len(row) for row in features), default=0)
     places = np.zeros((len(features), per_row), dtype=np.int64)
     shares = np.zeros((len(features), per_row))

@@ -51,7 +51,7 @@ class Drawn:
 def drawn_rows(answer: Answer, detail: Detail) -> Drawn:
     """All flagged rows and, of the good ones, a sample that is the same each time."""
     flagged = answer.extreme if detail.flagged is None else answer.extreme[: detail.flagged]
-    good = np.flatnonzero(~answer.flagged)
+    good = answer.sampled if len(answer.sampled) else np.flatnonzero(~answer.flagged)
     if len(good) > detail.good:
         rng = np.random.default_rng(0)
         good = np.sort(rng.choice(good, detail.good, replace=False))

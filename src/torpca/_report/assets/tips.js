@@ -15,7 +15,7 @@ function describe(i) {
 }
 
 function spoken(i) {
-  const top = topFeatures(i).slice(0, 3).map(([name, share]) => `${name} too ${share > 0 ? "large" : "small"}`);
+  const top = topFeatures(i).slice(0, 3).map(([name, share]) => `${name} ${rows.kind[i] ? "too " : ""}${share > 0 ? "large" : "small"}`);
   const state = selection.has(i) ? ", selected" : "";
   return `Row ${rowId(i)}, ${kindOf(i)}${state}. ${top.join(", ")}`;
 }

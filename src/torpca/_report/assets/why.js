@@ -19,7 +19,7 @@ function drawWhy(body, i) {
   const many = manyFeatures(i);
   if (many.length === 0) return;
   const bars = element("div", { className: "chart", role: "img", ariaLabel: `Features that made row ${rowId(i)} so: ${many.slice(0, 5).map(featureText).join(", ")}` });
-  body.append(element("p", { className: "legend short help" }, key("up", "too large"), key("down", "too small")), bars);
+  body.append(element("p", { className: "legend short help" }, key("up", rows.kind[i] ? "too large" : "large"), key("down", rows.kind[i] ? "too small" : "small")), bars);
   drawBars(bars, many.slice(0, BARS));
   const line = profile(i);
   if (line && data.shares.d > 30) {
@@ -35,8 +35,11 @@ function whatItIs(i) {
   const [score, orthogonal] = [relative("score", i), relative("orthogonal", i)];
   const kind = kindOf(i);
   const far = `score distance ${times(score)}, orthogonal distance ${times(orthogonal)}`;
-  if (rows.kind[i] === 0) return `This row is ${kind}: ${far}. It is not flagged, so there is nothing to explain.`;
   const bars = score > orthogonal ? "score" : "orthogonal";
+  if (rows.kind[i] === 0) {
+    const shares = topFeatures(i).length > 0 ? ` The bars are shares of its ${bars} distance, squared.` : "";
+    return `This row is ${kind}: ${far}. It is not flagged.${shares}`;
+  }
   const shown = topFeatures(i).length > 0 ? ` The bars are shares of its ${bars} distance, squared.` : " Features are listed for more extreme rows only, or this page would be too large.";
   return `This row is ${kind}: ${far}.${shown}`;
 }
