@@ -168,7 +168,7 @@ def ordinary_pca(source: Any, k: int, center: bool) -> OrdinaryPCA:
 
 def largest_angle(V: Floats, W: Floats) -> float:
     """Largest angle between the spans of V (d, k) and W (d, l), in degrees."""
-    if V.shape != W.shape:
+    if V.shape != W.shape:  # some direction of the larger one is orthogonal to the smaller
         return 90.0
     return float(np.degrees(np.max(principal_angles(V, W), initial=0.0)))
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from torpca._answer import largest_angle
 from torpca._core.threshold import fraction_count
 from torpca._core.torp import torp
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._sources.base import Floats, to_numpy
-from torpca.metrics import principal_angles
 from torpca.rivals._door import Table, check_share, open_table
 from torpca.rivals._principal import principal, residual_squares
 
@@ -336,13 +336,6 @@ def angles_between(rows: Sequence[Compared]) -> Floats:
     for i, one in enumerate(rows):
         for j, other in enumerate(rows[:i]):
             if one.error is None and other.error is None:
-                angles[i, j] = angles[j, i] = angle(one.components.T, other.components.T)
+                angles[i, j] = angles[j, i] = largest_angle(one.components.T, other.components.T)
         angles[i, i] = 0.0 if one.error is None else np.nan
     return angles
-
-
-def angle(V: Floats, W: Floats) -> float:
-    """Largest principal angle between V (d, k) and W (d, l), in degrees."""
-    if V.shape != W.shape:  # some direction of the larger one is orthogonal to the smaller
-        return 90.0
-    return float(np.degrees(np.max(principal_angles(V, W), initial=0.0)))
