@@ -13,10 +13,10 @@ import pytest
 from tests._reports import HOSTILE, hostile, made, odd_answers, spectra
 from torpca import OutlierRobustPCA
 from torpca._answer import answer
+from torpca._bands import named_bands
 from torpca._core.loop import Iteration
 from torpca._report import page as page_module
 from torpca._report import report_html, words, write_report
-from torpca._report.features import named_features
 from torpca._report.page import SCRIPTS, part
 from torpca._report.rows import LARGEST
 from torpca._select.rank import RankChoice
@@ -316,14 +316,14 @@ def test_spectra_are_explained_by_bands_and_not_by_single_channels():
 
 def test_bands_hold_the_shares_of_their_features():
     shares = np.array([0.0, 0.1, 0.2, 0.2, 0.1, 0.1, 0.0, -0.3])
-    (band, much), (single, less) = named_features(shares, "abcdefgh", 5)
+    (band, much), (single, less) = named_bands(shares, "abcdefgh", 5)
     assert (band, single) == ("b to f", "h")
     np.testing.assert_allclose([much, less], [0.7, -0.3])
 
 
 def test_few_features_are_named_one_by_one():
     shares = np.array([0.4, 0.3, 0.2, 0.1])
-    assert [name for name, _ in named_features(shares, "abcd", 4)] == list("abcd")
+    assert [name for name, _ in named_bands(shares, "abcd", 4)] == list("abcd")
 
 
 # ---- odd answers --------------------------------------------------------------------------------

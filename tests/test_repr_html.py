@@ -72,7 +72,7 @@ def test_after_the_fit_a_summary_follows_the_diagram(estimator, rows):
     assert cells == [part for line in summary_lines(fitted) for part in line]
     told = dict(zip(cells[::2], cells[1::2], strict=True))
     assert list(told) == ["Components", "Variance explained", "Rows flagged", "Converged"]
-    assert told["Components"].startswith(f"{fitted.n_components_}: ")
+    assert told["Components"].startswith(f"{fitted.n_components_}, ")
     share = 100 * np.sum(fitted.explained_variance_ratio_)
     assert float(told["Variance explained"].split()[0]) == pytest.approx(share, abs=0.06)
     types = fitted.outlier_type_
@@ -91,11 +91,30 @@ def test_the_reason_for_the_rank_is_told(rows):
         f"the variance drops {gap.rank_.gap:,.0f} times" in dict(summary_lines(gap))["Components"]
     )
     given = OutlierRobustPCA(2).fit(rows)
-    assert dict(summary_lines(given))["Components"] == "2: as asked for"
+    assert dict(summary_lines(given))["Components"] == "2, as asked for"
     searched = NoisyTORP(3, rho=0.1, eta=50.0).fit(rows)
-    assert dict(summary_lines(searched))["Components"].endswith(": found by trying ranks")
-    for rule in ("given", "gap", "share", "edge", "exact"):
-        assert reason_for_rank(rule)
+    assert dict(summary_lines(searched))["Components"].endswith(", found by trying ranks")
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("given", "as asked for"),
+        ("gap", "where the variance drops 1,234 times"),
+        ("share", "explaining 91.2 % of the variance"),
+        ("edge", "the most considered, as no gap was found"),
+        ("exact", "as more than half of the rows lie in so many directions exactly"),
+        ("a new one", "by the rule 'a new one'"),
+    ],
+)
+def test_rules_in_words(rule, words):
+    assert reason_for_rank(rule, 1234.4, 0.912).startswith(words)
+
+
+def test_rules_in_words_without_numbers():
+    assert reason_for_rank("gap") == "where the variance drops"
+    assert reason_for_rank("gap", np.inf) == "where the variance drops to nothing"
+    assert reason_for_rank("share") == "explaining enough of the variance"
 
 
 def test_a_fit_that_did_not_settle_says_so(rows):
@@ -168,7 +187,7 @@ def test_rows_are_counted_as_their_types_are(estimator, rows):
 def test_tensors_have_a_summary_too(rows):
     torch = pytest.importorskip("torch")
     fitted = OutlierRobustPCA(3).fit(torch.asarray(np.array(rows)))
-    assert dict(summary_lines(fitted))["Components"] == "3: as asked for"
+    assert dict(summary_lines(fitted))["Components"] == "3, as asked for"
 
 
 @pytest.mark.parametrize(

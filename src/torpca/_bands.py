@@ -1,31 +1,35 @@
-"""Features by name, neighbours that act together as one range, as in a spectrum."""
+"""Features by name; neighbours that act together are one band, as in a spectrum."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from torpca._report.encode import short
 from torpca._sources.base import Floats
 
 # Neighbours belong together if they have the same sign and at least this share of the largest one.
 TOGETHER = 0.25
 # Shorter runs occur by chance, and are named one by one.
 SHORTEST_RUN = 5
+# Beside the largest share, one smaller than this part of it is not worth a word.
+WORTH = 0.2
 
 
-def named_features(shares: Floats, names: Sequence[str], most: int) -> list[tuple[str, float]]:
-    """Features or ranges of neighbours with the largest signed shares (d,), the largest first.
+def named_bands(
+    shares: Floats, names: Sequence[str], most: int, cut: Callable[[str], str] = str
+) -> list[tuple[str, float]]:
+    """Features or bands of neighbours with the largest signed shares (d,), the largest first.
 
     A spectrum has hundreds of features, each with a small share; what a chemist wants to read is
-    the band they form. In other tables, runs of neighbours that all act alike are rare.
+    the band they form. In other tables, runs of neighbours that all act alike are rare. `cut`
+    shortens a name.
 
     Examples
     --------
     >>> import numpy as np
     >>> shares = np.array([0.5, 0.0, -0.05, -0.1, -0.1, -0.1, -0.05, 0.0, 0.1])
-    >>> [(name, round(share, 2)) for name, share in named_features(shares, "abcdefghi", 2)]
+    >>> [(name, round(share, 2)) for name, share in named_bands(shares, "abcdefghi", 2)]
     [('a', 0.5), ('c to g', -0.4)]
     """
     left = np.array(shares, dtype=np.float64)
@@ -38,14 +42,18 @@ def named_features(shares: Floats, names: Sequence[str], most: int) -> list[tupl
         first, last = run_around(left, peak)
         if last - first + 1 < SHORTEST_RUN:
             first = last = peak
-        name = (
-            short(names[peak])
-            if first == last
-            else f"{short(names[first])} to {short(names[last])}"
-        )
+        name = " to ".join(cut(names[j]) for j in dict.fromkeys((first, last)))
         found.append((name, float(np.sum(left[first : last + 1]))))
         left[first : last + 1] = 0.0
     return sorted(found, key=lambda pair: -abs(pair[1]))
+
+
+def main_bands(
+    shares: Floats, names: Sequence[str], most: int, cut: Callable[[str], str] = str
+) -> list[tuple[str, float]]:
+    """Those of `named_bands` that a sentence should speak of."""
+    bands = named_bands(shares, names, most, cut)
+    return [band for band in bands if abs(band[1]) >= WORTH * abs(bands[0][1])]
 
 
 def run_around(shares: Floats, peak: int) -> tuple[int, int]:

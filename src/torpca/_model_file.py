@@ -77,8 +77,7 @@ def save_model(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from torpca import OutlierRobustPCA
-    >>> from torpca._model_file import load_model, save_model
+    >>> from torpca import OutlierRobustPCA, load_model, save_model
     >>> from torpca.datasets import make_outlier_subspace
     >>> X = make_outlier_subspace(300, 10, 2, 0.2, noise=0.01, random_state=0).X
     >>> model = OutlierRobustPCA().fit(X)

@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 from torpca._answer import Answer
 from torpca._atomic import atomic_write
+from torpca._bands import main_bands
+from torpca._estimators.words import reason_for_rank
 
 # Rows shown in a summary, and features for each of them in its text.
 MOST_EXTREME, FEATURES_IN_TEXT = 10, 3
@@ -26,13 +28,6 @@ KINDS = ("bad leverage", "orthogonal", "good leverage")
 # What a spreadsheet takes for the beginning of a formula, also in full width.
 FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 A_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
-REASONS = {
-    "given": "as asked for",
-    "gap": "where the variance drops {gap} times",
-    "share": "explaining {explained} of the variance",
-    "edge": "the most considered, as no gap was found, explaining {explained} of the variance",
-    "exact": "as most rows lie in that many directions exactly",
-}
 
 
 # ---- all rows -----------------------------------------------------------------------------------
@@ -207,7 +202,7 @@ def summary(answer: Answer) -> dict[str, Any]:
         "rank": {
             "components": int(rank.rank),
             "rule": rank.rule,
-            "reason": rank_reason(answer),
+            "reason": reason_for_rank(rank.rule, rank.gap, rank.explained),
             "gap": _number(rank.gap),
             "explained": _number(rank.explained),
         },
@@ -234,14 +229,6 @@ def summary(answer: Answer) -> dict[str, Any]:
         "notes": list(answer.notes),
         "warnings": list(answer.warnings),
     }
-
-
-def rank_reason(answer: Answer) -> str:
-    """Why there are as many components as there are, in words."""
-    gap, explained = answer.rank.gap, answer.rank.explained
-    drop = f"{gap:,.0f}" if isfinite(gap) else "infinitely many"
-    reason = REASONS.get(answer.rank.rule, f"by the rule {answer.rank.rule!r}")
-    return reason.format(gap=drop, explained=f"{explained:.1%}")
 
 
 def _row(answer: Answer, place: int) -> dict[str, Any]:
@@ -311,14 +298,14 @@ def summary_text(answer: Answer) -> str:
     title = printable(told["title"], 60)
     lines = [f"{title}: {told['rows']:,} rows of {told['features']:,} features", ""]
     lines += [f"  {name:<{width}}  {value}" for name, value in facts.items()]
-    lines += ["", *_extreme_lines(told)]
+    lines += ["", *_extreme_lines(answer, told)]
     for name in ("notes", "warnings"):
         if told[name]:
             lines += ["", name, *(f"  {printable(text, 1000)}" for text in told[name])]
     return "\n".join(lines)
 
 
-def _extreme_lines(told: dict[str, Any]) -> list[str]:
+def _extreme_lines(answer: Answer, told: dict[str, Any]) -> list[str]:
     """A small table of the most extreme rows."""
     rows = told["most_extreme"]
     if not rows:
@@ -330,10 +317,10 @@ def _extreme_lines(told: dict[str, Any]) -> list[str]:
             row["type"],
             "beyond 0" if row["times_limit"] is None else f"{row['times_limit']:,.3g}",
             _features_text(
-                [(printable(f["name"], 24), f["share"]) for f in row["features"]][:FEATURES_IN_TEXT]
+                main_bands(shares, answer.names, FEATURES_IN_TEXT, lambda name: printable(name, 24))
             ),
         )
-        for row in rows
+        for row, shares in zip(rows, answer.contributions, strict=False)  # of more rows
     ]
     widths = [max(len(line[j]) for line in [head, *cells]) for j in range(3)]
     more = told["flagged"]["rows"] - len(rows)

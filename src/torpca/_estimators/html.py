@@ -77,7 +77,7 @@ def summary_lines(estimator: Any) -> list[tuple[str, str]]:
     >>> X = make_outlier_subspace(500, 20, 3, 0.1, noise=0.01, random_state=0).X
     >>> for name, value in summary_lines(OutlierRobustPCA().fit(X)):
     ...     print(f"{name}: {value}")
-    Components: 3: the variance drops ... times after the last
+    Components: 3, where the variance drops ... times
     Variance explained: ... % of that of the good rows
     Rows flagged: ... of 500 (... %): ...
     Converged: yes, in ... iterations
@@ -94,7 +94,7 @@ def summary_lines(estimator: Any) -> list[tuple[str, str]]:
         explained=None if choice is None else choice.explained,
     )
     lines = [
-        ("Components", f"{k}: {reason}"),
+        ("Components", f"{k}, {reason}"),
         ("Variance explained", f"{percent(float(np.sum(shares)))} of that of the good rows"),
     ]
     if hasattr(estimator, "_training"):

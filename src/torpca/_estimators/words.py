@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from torpca._estimators.labels import TYPES
 
-# Rules of `RankChoice` other than "gap" and "share", which have a number to tell.
+# Why there are so many components, for each rule of `RankChoice`; `{gap}` and `{explained}` are
+# filled in where they are known.
 REASONS = {
     "given": "as asked for",
-    "edge": "no gap in the variances, and no more are considered",
-    "exact": "more than half of the rows lie in these directions up to rounding",
+    "gap": "where the variance drops{gap}",
+    "share": "explaining {explained} of the variance",
+    "edge": "the most considered, as no gap was found",
+    "exact": "as more than half of the rows lie in so many directions exactly",
     "searched": "found by trying ranks",
 }
 
@@ -26,12 +30,11 @@ def rank_rule(estimator: Any) -> str:
 
 def reason_for_rank(rule: str, gap: float | None = None, explained: float | None = None) -> str:
     """Why there are so many components, in half a sentence."""
-    if rule == "gap":
-        times = "" if gap is None else f" {count(gap)} times"
-        return f"the variance drops{times} after the last"
-    if rule == "share":
-        return "they explain " + ("enough" if explained is None else percent(explained))
-    return REASONS.get(rule, rule)
+    if rule not in REASONS:  # of a newer version
+        return f"by the rule {rule!r}"
+    drop = "" if gap is None else f" {count(gap)} times" if isfinite(gap) else " to nothing"
+    share = "enough" if explained is None else percent(explained)
+    return REASONS[rule].format(gap=drop, explained=share)
 
 
 def components(k: int) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._answer import Answer
+from torpca._bands import named_bands
 from torpca._report.encode import (
     finite,
     numbered,
@@ -16,7 +17,6 @@ from torpca._report.encode import (
     packed_scores,
     short,
 )
-from torpca._report.features import named_features
 from torpca._report.rows import Detail, Drawn, drawn_rows
 from torpca._sources.base import Floats
 
@@ -135,7 +135,7 @@ def all_shares(answer: Answer, names: dict[str, int]) -> dict[str, Any]:
     m, d = shares.shape
     places, values = np.zeros((m, NAMED), dtype=np.int64), np.zeros((m, NAMED))
     for i in range(m):
-        found = named_features(shares[i], answer.names, NAMED)
+        found = named_bands(shares[i], answer.names, NAMED, short)
         places[i, : len(found)] = numbered([name for name, _ in found], names)
         values[i, : len(found)] = [share for _, share in found]
     starts = np.unique(np.linspace(0, d, min(d, PROFILE), endpoint=False).astype(np.intp))

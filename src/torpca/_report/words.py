@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from torpca._answer import Answer
-from torpca._report.features import named_features
+from torpca._bands import main_bands
+from torpca._report.encode import short
 from torpca._report.rows import Detail, Drawn
 
 # Of good rows this share is beyond a limit if they are Gaussian.
@@ -16,8 +17,6 @@ BY_CHANCE = 0.01
 NEARLY, ROUGHLY = 5.0, 20.0
 # A drop in variance of fewer times than this leaves open which directions come before it.
 UNCLEAR = 1.5
-# A smaller share of a distance is not spoken of.
-SMALL = 0.02
 # Extreme rows described in a sentence.
 DESCRIBED = 3
 
@@ -93,9 +92,7 @@ def extreme_words(answer: Answer) -> list[tuple[str, str]]:
     """The most extreme rows: the id of each, and what is wrong with it."""
     described = []
     for i, row in enumerate(answer.extreme[:DESCRIBED]):
-        features = named_features(answer.contributions[i], answer.names, 3)
-        # What has next to no part in it is not worth a word.
-        features = [f for f in features if f == features[0] or abs(f[1]) >= SMALL]
+        features = main_bands(answer.contributions[i], answer.names, 3, short)
         beyond = times_beyond(answer, int(row))
         how_far = f", {beyond} its limit" if beyond else ""
         why = listed([feature_words(name, share) for name, share in features])

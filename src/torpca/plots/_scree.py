@@ -251,7 +251,7 @@ optional
         reason = reason_for_rank(self.rule, gap, total)
         share = "" if self.rule == "share" else f"; they explain {percent(total)}"
         self.reason_ = self.ax_.set_title(
-            f"{components(self.rank)}: {reason}{share}", loc="left", fontsize=10, parse_math=False
+            f"{components(self.rank)}, {reason}{share}", loc="left", fontsize=10, parse_math=False
         )
 
 
