@@ -1,5 +1,6 @@
 """The command line: from a file to an answer."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 pytest.importorskip("click", reason='the command line needs click: pip install "torpca[cli]"')
 pytest.importorskip("pyarrow", reason='the command line needs pyarrow: pip install "torpca[cli]"')
@@ -19,7 +21,9 @@ from torpca._cli import progress
 from torpca._cli.commands import torpca
 from torpca._cli.demo import spectra, write_csv
 from torpca._cli.errors import sentence
-from torpca._cli.run import rank_of
+from torpca._cli.run import Data, rank_of
+from torpca._files.chunked import ChunkedSource
+from torpca._files.stored import StoredArray
 from torpca._sources.observed import Observed
 from torpca.datasets import make_outlier_subspace
 
@@ -63,7 +67,8 @@ def test_fit_names_the_bad_rows_and_writes_the_results(table, made):
     assert f"row {worst}" in done.output
     assert "kind" in done.output  # the column that was left out
     assert str(folder / "report.html") in done.output
-    assert content["data"] == str(table.resolve())
+    assert content["data"]["path"] == str(table.resolve())
+    assert content["data"]["id_column"] == "name"
     lines = (folder / "scores.csv").read_text().splitlines()
     assert len(lines) == 201
 
@@ -87,7 +92,8 @@ def test_results_that_are_there_are_kept_without_force(table):
 
 def test_a_number_of_components(table):
     done = run("fit", "table.csv", "-k", 3, "--json", "--out", "there")
-    assert json.loads(done.stdout)["rank"]["components"] == 3 or "3" in done.stdout
+    rank = json.loads(done.stdout)["rank"]
+    assert (rank["components"], rank["rule"]) == (3, "given")
 
 
 @pytest.mark.parametrize(("text", "rank"), [("auto", "auto"), ("4", 4), ("0.9", 0.9)])
@@ -162,6 +168,28 @@ def test_new_rows_are_judged_by_the_limits_of_the_model(table, made):
     assert "new 7" in done.output
 
 
+def test_a_report_of_the_same_rows_reads_them_as_the_fit_did(table):
+    lines = table.read_text().splitlines()
+    lines[5] = lines[5].rsplit(",", 1)[0] + ","
+    table.write_text("\n".join(lines).replace(",", ";") + "\n")
+    how = ("--id-column", "name", "--missing", "drop-rows", "--delimiter", ";")
+    assert run("fit", "table.csv", *how, "--out", "there").exit_code == 0
+    before = (Path("there") / "report.html").read_text()
+    os.mkdir("elsewhere")
+    os.chdir("elsewhere")
+    assert run("report", "../there").exit_code == 1
+    done = run("report", "../there", "--force")
+    assert done.exit_code == 0, done.output
+    assert (Path("..") / "there" / "report.html").read_text() == before
+
+
+def test_results_of_standard_input_cannot_be_reported_again(table):
+    run("fit", "-", "--out", "there", stdin=table.read_text())
+    refused = run("report", "there", "--out", "again.html")
+    assert refused.exit_code == 1
+    assert "Give DATA" in refused.output
+
+
 def test_a_report_again(table):
     run("fit", "table.csv", "--out", "there")
     path = Path("there") / "report.html"
@@ -187,7 +215,7 @@ def test_demo_finds_what_was_put_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = run("demo")
     assert done.exit_code == 0, done.output
-    assert {path.name for path in Path("torpca-demo").iterdir()} == RESULTS
+    assert {path.name for path in Path("torpca-demo").iterdir()} == {*RESULTS, "spectra.csv"}
     assert done.output.rstrip().endswith(str(Path("torpca-demo") / "report.html"))
     lines = (Path("torpca-demo") / "scores.csv").read_text().splitlines()
     bad = [line for line in lines if "sample-" in line and ("(" in line.split(",")[0])]
@@ -209,10 +237,18 @@ def test_octane_by_the_command_line(tmp_path, monkeypatch):
     X = np.load(source)["X"]
     header = ",".join(f"w{j}" for j in range(X.shape[1]))
     np.savetxt("octane.csv", X, delimiter=",", header=header, comments="")
-    done = run("fit", "octane.csv", "-k", 2, "--json")
+    done = run("fit", "octane.csv")
     assert done.exit_code == 0, done.output
-    named = {entry["row"] for entry in json.loads(done.stdout)["most_extreme"]}
-    assert {"25", "26", "36", "37", "38", "39"} <= named
+    alcohol = {"25", "26", "36", "37", "38", "39"}
+    folder = Path("torpca-octane")
+    content = json.loads((folder / "summary.json").read_text())
+    assert content["rank"]["components"] == 2
+    assert {entry["row"] for entry in content["most_extreme"]} == alcohol
+    head, *lines = [line.split(",") for line in (folder / "scores.csv").read_text().splitlines()]
+    label = head.index("label")
+    assert {line[0] for line in lines if line[label] == "bad"} == alcohol
+    table = done.output[done.output.index("most extreme rows") :]
+    assert {line.split()[0] for line in table.splitlines()[2:8]} == alcohol
 
 
 def test_it_runs_as_a_module():
@@ -288,18 +324,43 @@ def test_a_bar_is_drawn_on_a_terminal_and_changes_nothing(made, monkeypatch, cap
     plain = OutlierRobustPCA().fit(made.X)
     monkeypatch.setattr(progress, "LONG_WORK", 0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with progress.with_progress(made.X, "fitting") as X:
+    with progress.watched(made.X, "fitting") as X:
         assert isinstance(X, Observed)
         watched = OutlierRobustPCA().fit(X)
     np.testing.assert_array_equal(watched.components_, plain.components_)
     assert X.passes > 1
 
 
+def test_rows_that_are_watched_are_read_as_they_were():
+    sparse = as_source(scipy.sparse.eye_array(9, format="csr"))
+    chunked = ChunkedSource(StoredArray(np.ones((9, 2)), ("a", "b"), chunk_bytes=64))
+    for source in (sparse, chunked):
+        watched = Observed(source, lambda *told: None)
+        assert watched.picks_rows == source.picks_rows
+        assert watched.row_bytes == source.row_bytes
+
+
+def test_reading_a_large_file_is_told_on_a_terminal(table, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with progress.reading("table.csv") as tell:
+        assert tell is None
+    monkeypatch.setattr(progress, "LARGE_FILE", 0)
+    drawn = []
+
+    @contextlib.contextmanager
+    def no_bar():
+        yield lambda *told: drawn.append(told)
+
+    monkeypatch.setattr(progress, "bar", no_bar)
+    Data("table.csv").read()
+    assert drawn[-1] == ("reading", 200, 200)
+
+
 def test_no_bar_without_a_terminal_or_for_little_work(made, monkeypatch):
-    with progress.with_progress(made.X, "fitting") as X:
+    with progress.watched(made.X, "fitting") as X:
         assert not isinstance(X, Observed)
     monkeypatch.setattr(progress, "LONG_WORK", 0)
-    with progress.with_progress(made.X, "fitting") as X:
+    with progress.watched(made.X, "fitting") as X:
         assert not isinstance(X, Observed)
 
 

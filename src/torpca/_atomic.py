@@ -76,7 +76,7 @@ def atomic_write(
             with path.open("wb") as file:
                 write(file)
             return path
-        _refuse_file(path, force)
+        refuse_file(path, force)
         # A link stays, and what it points to is replaced.
         target = Path(os.path.realpath(path))
     part = _part_in(target.parent)
@@ -91,7 +91,7 @@ def atomic_write(
         with one_sentence(path, target.parent):
             if target.exists():
                 part.chmod(target.stat().st_mode & 0o7777)
-            _refuse_file(path, force)
+            refuse_file(path, force)
             part.replace(target)
     except BaseException:
         part.unlink(missing_ok=True)
@@ -150,7 +150,7 @@ def atomic_folder(
     with one_sentence(path, path):
         if path.exists() and not path.is_dir():
             raise _output_error(path, "it is a file, not a folder", "Give another name")
-        _refuse_folder(path, force, names)
+        refuse_folder(path, force, names)
         # On the same disk, so that moving is renaming; inside the folder if there is one, as
         # that may be the only place where we may write.
         home = path
@@ -164,7 +164,7 @@ def atomic_folder(
             yield part
         with one_sentence(path, home):
             _flush(part)
-            _refuse_folder(path, force, names)
+            refuse_folder(path, force, names)
             if path.exists():
                 _move_into(part, path, names or ())
             else:
@@ -209,7 +209,8 @@ def _is_below(name: Any, place: Path) -> bool:
     return absolute.is_relative_to(os.path.abspath(place))
 
 
-def _refuse_file(path: Path, force: bool) -> None:
+def refuse_file(path: Path, force: bool) -> None:
+    """Raise an error if there is a file and `force` is false; also to say so before the work."""
     if path.exists() and not force:
         raise FileExistsError(
             f"{path} is there already and was left as it is. Choose another name, or replace it "
@@ -217,7 +218,8 @@ def _refuse_file(path: Path, force: bool) -> None:
         )
 
 
-def _refuse_folder(path: Path, force: bool, names: Collection[str] | None) -> None:
+def refuse_folder(path: Path, force: bool, names: Collection[str] | None = None) -> None:
+    """Raise an error if results are there, see `atomic_folder`; also to say so before the work."""
     if force or not path.is_dir():
         return
     there = sorted(entry.name for entry in path.iterdir() if not _is_part(entry.name))

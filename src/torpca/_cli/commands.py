@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from torpca import __version__
-from torpca._answer import answer
+from torpca._atomic import refuse_file, refuse_folder
 from torpca._cli.demo import write_csv
 from torpca._cli.errors import one_sentence
-from torpca._cli.run import MODEL, REPORT, RESULTS, SUMMARY, fit, rank_of, write_all
+from torpca._cli.run import (
+    REPORT,
+    RESULTS,
+    Data,
+    fit,
+    judged,
+    judged_again,
+    rank_of,
+    write_all,
+)
 from torpca._compare import compare
-from torpca._files import FileTable, read_table
-from torpca._model_file import load_model
+from torpca._estimators.robust import OutlierRobustPCA
 from torpca._outputs import summary, summary_text, write_scores
 from torpca._report import write_report
 
@@ -81,28 +87,14 @@ def reading(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+rank_option = click.option(
+    "-k",
+    "rank",
+    default="auto",
+    show_default=True,
+    help="Components: a number, a share of the variance such as 0.9, or auto.",
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-
-
-def load(
-    data: str,
-    id_column: str | None,
-    columns: str | None,
-    missing: str,
-    delimiter: str | None,
-    names: Any = None,
-) -> FileTable:
-    """Read a table; `names` are the columns to use if none were typed."""
-    wanted = None if names is None else [str(name) for name in names]
-    if columns is not None:
-        wanted = [name.strip() for name in columns.split(",")]
-    return read_table(
-        data, columns=wanted, id_column=id_column, missing=missing, delimiter=delimiter
-    )
-
-
-def title_of(data: str) -> str:
-    return "standard input" if data == "-" else Path(data).name
 
 
 def default_folder(data: str) -> Path:
@@ -113,7 +105,7 @@ def default_folder(data: str) -> Path:
 
 @command("fit")
 @click.argument("data")
-@click.option("-k", "rank", default="auto", show_default=True, help="Components: a number or auto.")
+@rank_option
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results.")
 @click.option("--scale", is_flag=True, help="Divide each column by a robust standard deviation.")
 @click.option(
@@ -147,27 +139,17 @@ def fit_command(
       zcat big.csv.gz | torpca fit - --columns a,b,c --json
     """
     folder = out or default_folder(data)
-    for name in RESULTS:
-        refuse_if_there(folder / name, force)
-    rows = load(data, **how)
-    found = fit(rows, rank_of(rank), scale=scale, title=title_of(data))
-    found.model.feature_names_in_ = np.array(rows.names, dtype=object)
-    origin = data if data == "-" else str(Path(data).resolve())
+    refuse_folder(folder, force, RESULTS)
+    what = Data(data, **how)
+    rows = what.read()
+    found = fit(rows, rank_of(rank), scale=scale, title=what.title)
     table = table or ("csv" if len(rows.ids) <= LONG else "parquet")
-    write_all(found, folder, table=table, data=origin, force=force)
+    write_all(found, folder, table=table, data=what, force=force)
     if as_json:
         click.echo(json.dumps({**summary(found.answer), "folder": str(folder)}))
     else:
         click.echo(summary_text(found.answer))
         click.echo(f"\nReport: {folder / REPORT}")
-
-
-def refuse_if_there(path: Path, force: bool) -> None:
-    """Say so before the work, and not after it."""
-    if path.exists() and not force:
-        raise FileExistsError(
-            f"{path} is there already. Use --force to replace it, or --out to write elsewhere."
-        )
 
 
 @command("score")
@@ -189,28 +171,12 @@ def score_command(
       torpca score torpca-spectra/model.npz tomorrow.csv
       torpca score torpca-spectra tomorrow.csv --out judged.csv
     """
-    told = judged(model, data, how)
+    if out is not None:
+        refuse_file(out, force)
+    told = judged(model, Data(data, **how))
     if out is not None:
         write_scores(told, out, force=force)
     click.echo(json.dumps(summary(told)) if as_json else summary_text(told))
-
-
-def judged(model: Path, data: str, how: dict[str, Any]) -> Any:
-    """What a saved model says of new rows."""
-    fitted = load_model(model / MODEL if model.is_dir() else model)
-    names = getattr(fitted, "feature_names_in_", None)
-    rows = load(data, **how, names=names)
-    if names is not None:
-        del fitted.feature_names_in_  # they are in order, and the rows have no names any more
-    return answer(
-        fitted,
-        rows.X,
-        ids=rows.ids,
-        names=rows.names,
-        title=title_of(data),
-        new=True,
-        notes=rows.notes,
-    )
 
 
 @command("report")
@@ -231,36 +197,23 @@ def report_command(what: Path, data: str | None, out: Path | None, force: bool, 
       torpca report torpca-spectra/model.npz tomorrow.csv --out tomorrow.html
     """
     folder = what if what.is_dir() else what.parent
-    if data is None:
-        data = data_of(folder)
     path = out or folder / REPORT
-    refuse_if_there(path, force)
-    write_report(judged(what, data, how), path)
+    refuse_file(path, force)
+    told = judged_again(folder, what) if data is None else judged(what, Data(data, **how))
+    write_report(told, path)
     click.echo(f"Report: {path}")
-
-
-def data_of(folder: Path) -> str:
-    """The file that the results in `folder` are of."""
-    try:
-        content = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        data = str(content["data"])
-    except (OSError, ValueError, KeyError, TypeError):
-        data = "-"
-    if data == "-":
-        raise ValueError(f"{folder} does not say what its data is. Give DATA as second argument.")
-    return data
 
 
 @command("compare")
 @click.argument("data")
-@click.option("-k", "rank", type=int, required=True, help="Number of components.")
+@rank_option
 @click.option("--methods", help="Methods, separated by commas; default: a handful of fast ones.")
 @click.option("--fraction", type=float, help="Share of bad rows, for methods that ask for it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 @reading
 def compare_command(
     data: str,
-    rank: int,
+    rank: str,
     methods: str | None,
     fraction: float | None,
     as_json: bool,
@@ -268,14 +221,19 @@ def compare_command(
 ) -> None:
     """Run several methods on DATA and show how they agree.
 
+    All of them look for the same number of components. If none is given, OutlierRobustPCA says it.
+
     \b
     Examples:
-      torpca compare spectra.csv -k 3
+      torpca compare spectra.csv
       torpca compare spectra.csv -k 3 --methods OutlierRobustPCA,robpca,ransac --fraction 0.2
     """
-    rows = load(data, **how)
+    rows = Data(data, **how).read()
     names = None if methods is None else [name.strip() for name in methods.split(",")]
-    found = compare(rows.X, rank, names, fraction=fraction)
+    k = rank_of(rank)
+    if not isinstance(k, int):
+        k = int(OutlierRobustPCA(k).fit(rows.X).n_components_)
+    found = compare(rows.X, k, names, fraction=fraction)
     click.echo(json.dumps(found.to_dict()) if as_json else str(found))
 
 
@@ -296,13 +254,11 @@ def demo_command(out: Path, force: bool) -> None:
       torpca demo
       torpca demo --out try
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "spectra.csv"
-        write_csv(path)
-        rows = read_table(str(path), id_column="sample")
-    found = fit(rows, "auto", scale=False, title="spectra.csv (demo)")
-    found.model.feature_names_in_ = np.array(rows.names, dtype=object)
-    write_all(found, out, table="csv", data="-", force=force)
+    refuse_folder(out, force, RESULTS)
+    out.mkdir(parents=True, exist_ok=True)
+    data = Data(str(write_csv(out / "spectra.csv")), id_column="sample")
+    found = fit(data.read(), "auto", scale=False, title="spectra.csv (demo)")
+    write_all(found, out, table="csv", data=data, force=force)
     click.echo(
         "240 spectra of mixtures of three substances, 13 of them not what they should be: six\n"
         "hold a fourth substance, four a sloping baseline, three went through a leaking cuvette.\n"

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from torpca._atomic import atomic_write
+
 Floats = npt.NDArray[np.float64]
 
 N_SAMPLES, N_CHANNELS = 240, 300
@@ -47,11 +49,12 @@ def spectra(seed: int = 0) -> tuple[Floats, list[str], list[str]]:
     return X, ids, [f"{w:.0f} nm" for w in WAVELENGTHS]
 
 
-def write_csv(path: Path) -> None:
-    """Write the spectra as a CSV file, a sample per line."""
+def write_csv(path: Path) -> Path:
+    """Path of a CSV file with the spectra, a sample per line."""
     X, ids, names = spectra()
     lines = [",".join(["sample", *names])]
     lines += [
         ",".join([name, *(f"{v:.6f}" for v in row)]) for name, row in zip(ids, X, strict=True)
     ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    content = ("\n".join(lines) + "\n").encode()
+    return atomic_write(path, lambda file: file.write(content))

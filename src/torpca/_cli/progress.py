@@ -2,41 +2,62 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from torpca._sources import RowSource, as_source
 from torpca._sources.observed import Observed
 
-# Fewer numbers are over before a bar is drawn.
-LONG_WORK = 20_000_000
+# Fewer numbers, or a smaller file, are over before a bar is drawn.
+LONG_WORK, LARGE_FILE = 20_000_000, 50_000_000
+
+Draw = Callable[[str, int, int | None], None]
+"""Called with what is being done, the number of rows done and that of all, if it is known."""
 
 
 @contextmanager
-def with_progress(X: Any, what: str) -> Iterator[RowSource]:
+def reading(path: str) -> Iterator[Callable[[int, int | None], None] | None]:
+    """What to call after each chunk of a file that is read; None if no bar is wanted."""
+    size = os.path.getsize(path) if os.path.isfile(path) else LARGE_FILE  # a pipe may be long
+    if size < LARGE_FILE or not sys.stderr.isatty():
+        yield None
+        return
+    with bar() as draw:
+        yield lambda done, total: draw("reading", done, total)
+
+
+@contextmanager
+def watched(X: Any, what: str) -> Iterator[RowSource]:
     """Rows of X, with a bar for every pass over them if there are many and someone is looking."""
     source = as_source(X)
     n, d = source.shape
     if n * d < LONG_WORK or not sys.stderr.isatty():
         yield source
         return
+    with bar() as draw:
+        yield Observed(source, lambda number, done: draw(f"{what}, pass {number}", done, n))
+
+
+@contextmanager
+def bar() -> Iterator[Draw]:
+    """A bar on the terminal, gone when the work is done."""
     from rich.console import Console  # noqa: PLC0415 (only where a bar is drawn)
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]}"))
     with Progress(
         *columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True
-    ) as bar:
-        task = bar.add_task(what, total=n, rows="")
+    ) as drawn:
+        task = drawn.add_task("", total=None, rows="")
 
-        def tell(number: int, done: int) -> None:
-            bar.update(
-                task,
-                completed=min(done, n),
-                description=f"{what}, pass {number}",
-                rows=f"{min(done, n):,} of {n:,} rows",
+        def draw(what: str, done: int, total: int | None) -> None:
+            done = done if total is None else min(done, total)
+            of_all = "" if total is None else f" of {total:,}"
+            drawn.update(
+                task, description=what, completed=done, total=total, rows=f"{done:,}{of_all} rows"
             )
 
-        yield Observed(source, tell)
+        yield draw

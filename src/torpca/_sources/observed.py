@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from torpca._sources.base import Array, Floats, Kernel, Mask, Rows, RowSource
+from torpca._sources.views import View
 
 Tell = Callable[[int, int], None]
 """Called with the number of the pass, counted from 1, and of rows done in it; from any thread."""
 
 
-class Observed(RowSource):
+class Observed(View):
     """The same rows; `tell` hears of every block of a pass over all of them."""
 
     def __init__(self, source: RowSource, tell: Tell) -> None:
-        self.source = source
-        self.shape, self.dtype = source.shape, source.dtype
+        super().__init__(source)
         self.tell = tell
         self.passes = 0
+
+    def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
+        """The block as it is."""
+        return block
 
     def blocks(self, keep: Mask | None = None) -> Iterator[tuple[Any, Rows, Array]]:
         """Blocks of the rows."""
@@ -33,7 +34,7 @@ class Observed(RowSource):
             self.tell(number, done)
 
     def sweep(self, kernel: Kernel, keep: Mask | None = None, native: Any = None) -> Any:
-        """Run `kernel` over the rows as their own kind does it."""
+        """Run `kernel` over the rows as their own kind does it, on blocks as that kind has them."""
         self.passes += 1
         done, number = [0], self.passes
 
@@ -45,14 +46,6 @@ class Observed(RowSource):
 
         return self.source.sweep(telling, keep, native)
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Floats:
-        """Return the rows numbered `rows`."""
-        return self.source.take(rows)
-
     def band(self, keep: Mask, features: slice) -> Floats | None:
         """Some features of the kept rows."""
         return self.source.band(keep, features)
-
-    def export(self, array: npt.NDArray[Any]) -> Array:
-        """`array` as the caller should get it."""
-        return self.source.export(array)
