@@ -155,6 +155,8 @@ def test_what_was_known_of_training_rows_is_not_there_and_says_so(path, X):
         _ = model.outlier_type_
     with pytest.raises(AttributeError, match="read from a file"):
         model.set_contamination(0.1)
+    assert (model.contamination, model.offset_) == ("auto", -1.0)  # as it was
+    assert "Rows flagged" not in model._repr_html_()
 
 
 def test_a_loaded_model_can_be_copied_fitted_and_saved_again(path, X, fitted, new_rows, tmp_path):

@@ -104,7 +104,7 @@ def test_the_reason_for_the_rank_is_told(rows):
         ("share", "explaining 91.2 % of the variance"),
         ("edge", "the most considered, as no gap was found"),
         ("exact", "as more than half of the rows lie in so many directions exactly"),
-        ("a new one", "by the rule 'a new one'"),
+        ("by guesswork {}", "by guesswork {}"),
     ],
 )
 def test_rules_in_words(rule, words):

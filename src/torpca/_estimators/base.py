@@ -98,7 +98,7 @@ class RobustSubspaceEstimator(
         self.cutoffs_ = {**limits, "orthogonal": max(limits["orthogonal"], rounding)}
         # In float64 whatever the data: labels cut again later must be the same.
         self._training = score, orthogonal
-        self._cut()
+        self.offset_ = self._offset(self.contamination)
 
     # ---- the scikit-learn protocol --------------------------------------------------------------
 

@@ -97,7 +97,7 @@ def summary_lines(estimator: Any) -> list[tuple[str, str]]:
         ("Components", f"{k}, {reason}"),
         ("Variance explained", f"{percent(float(np.sum(shares)))} of that of the good rows"),
     ]
-    if hasattr(estimator, "_training"):
+    if hasattr(estimator, "score_distances_"):  # a model from a file knows no training rows
         lines.append(("Rows flagged", flagged_rows(rows_by_type(estimator))))
     if hasattr(estimator, "converged_"):
         n_iter = int(estimator.n_iter_)

@@ -147,8 +147,8 @@ class Labels:
                 f"contamination={contamination!r} must be 'auto' or a float in (0, 0.5], the share "
                 "of the rows to label as outliers. Try 'auto' for those beyond a limit."
             )
-        self.contamination = contamination
-        self._cut()
+        offset = self._offset(contamination)  # of a loaded model it may not be known
+        self.contamination, self.offset_ = contamination, offset
         return self
 
     @property
@@ -220,12 +220,11 @@ class Labels:
         types: npt.NDArray[np.str_] = TYPES[beyond[0].astype(int), beyond[1].astype(int)]
         return types
 
-    def _cut(self) -> None:
-        """Set the offset for the wanted contamination."""
-        self.offset_ = -1.0
-        if self.contamination != "auto":
-            training = self._scores(*self._training)
-            self.offset_ = _quantile(training, self._counts, float(self.contamination))
+    def _offset(self, contamination: float | str) -> float:
+        """Value of `score_samples` below which the wanted share of the training rows is."""
+        if contamination == "auto":
+            return -1.0
+        return _quantile(self._scores(*self._training), self._counts, float(contamination))
 
     _counts: Floats | None = None  # how often each training row counts; None: once
 

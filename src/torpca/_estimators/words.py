@@ -30,8 +30,8 @@ def rank_rule(estimator: Any) -> str:
 
 def reason_for_rank(rule: str, gap: float | None = None, explained: float | None = None) -> str:
     """Why there are so many components, in half a sentence."""
-    if rule not in REASONS:  # of a newer version
-        return f"by the rule {rule!r}"
+    if rule not in REASONS:  # somebody's own words, given to a picture
+        return rule
     drop = "" if gap is None else f" {count(gap)} times" if isfinite(gap) else " to nothing"
     share = "enough" if explained is None else percent(explained)
     return REASONS[rule].format(gap=drop, explained=share)
