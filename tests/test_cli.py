@@ -16,6 +16,7 @@ pytest.importorskip("pyarrow", reason='the command line needs pyarrow: pip insta
 
 from click.testing import CliRunner
 
+from benchmarks.recovery import DATA
 from torpca import OutlierRobustPCA, as_source
 from torpca._cli import progress
 from torpca._cli.commands import torpca
@@ -28,7 +29,6 @@ from torpca._sources.observed import Observed
 from torpca.datasets import make_outlier_subspace
 
 RESULTS = {"scores.csv", "model.npz", "report.html", "summary.json"}
-DATA = Path(os.environ.get("TORPCA_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def run(*arguments, stdin=None):
@@ -246,7 +246,7 @@ def test_octane_by_the_command_line(tmp_path, monkeypatch):
     assert {entry["row"] for entry in content["most_extreme"]} == alcohol
     head, *lines = [line.split(",") for line in (folder / "scores.csv").read_text().splitlines()]
     label = head.index("label")
-    assert {line[0] for line in lines if line[label] == "bad"} == alcohol
+    assert {line[0] for line in lines if line[label] == "outlier"} == alcohol
     table = done.output[done.output.index("most extreme rows") :]
     assert {line.split()[0] for line in table.splitlines()[2:8]} == alcohol
 

@@ -1,0 +1,111 @@
+"""The loop: when it stops, and what it hands to the callback."""
+
+import numpy as np
+import pytest
+
+from tests._core import EPS
+from torpca import Iteration
+from torpca._core.loop import Step, iterate
+from torpca._core.subspace import Fit
+
+
+def fit_at(angle):
+    """A line in the plane, at an angle."""
+    V = np.array([[np.cos(angle)], [np.sin(angle)]])
+    return Fit(None, V, np.ones(1), frame=None, eps=EPS, blur=1.0)
+
+
+def masks(*kept):
+    return [np.isin(np.arange(6), rows) for rows in kept]
+
+
+def play(sets, angles, **options):
+    """Run the loop through given kept sets and subspaces; also return the number of steps."""
+    steps = iter(zip(sets, angles, strict=True))
+    taken = []
+
+    def step(keep):
+        taken.append(keep)
+        kept, angle = next(steps)
+        return Step(fit_at(angle), kept, {"rule": int(6 - kept.sum())}, objective=1.0)
+
+    options = {"max_iter": 100, "tol": 0.0, "callback": None, **options}
+    return iterate(step, np.ones(6, dtype=bool), **options), taken
+
+
+def test_loop_stops_when_a_set_repeats():
+    a, b = masks([0, 1, 2], [1, 2, 3])
+    run, taken = play([a, b, a, b], [0.1, 0.2, 0.3, 0.4])
+    assert len(run.history) == 3
+    assert run.converged
+    assert not run.halted
+    np.testing.assert_array_equal(run.keep, a)
+    assert taken[0].all()
+    np.testing.assert_array_equal(taken[1:], [a, b])  # each step starts from the last one's set
+
+
+def test_loop_stops_when_nothing_is_dropped_at_all():
+    run, _ = play([np.ones(6, dtype=bool)], [0.1])
+    assert run.converged
+    assert len(run.history) == 1
+
+
+def test_loop_stops_when_the_subspace_stands_still():
+    sets = masks([0], [1], [2], [3], [4])
+    run, _ = play(sets, [0.0, 0.1, 0.101, 0.101001, 0.5], tol=1e-5)
+    assert run.converged
+    assert len(run.history) == 4
+    np.testing.assert_array_equal(run.keep, sets[3])
+    changes = [record.subspace_change for record in run.history]
+    assert changes[0] == 1.0
+    np.testing.assert_allclose(changes[1:], np.sin([0.1, 0.001, 0.000001]), rtol=1e-9)
+
+
+def test_loop_stops_at_the_last_iteration_allowed():
+    run, _ = play(masks([0], [1], [2]), [0.0, 0.1, 0.2], max_iter=3)
+    assert not run.converged
+    assert not run.halted
+    assert [record.iteration for record in run.history] == [0, 1, 2]
+    np.testing.assert_array_equal(run.keep, masks([2])[0])
+
+
+def test_loop_stops_when_a_step_gives_up():
+    def step(keep):
+        return Step(fit_at(0.0), keep, {}, objective=0.0, halt=True)
+
+    run = iterate(step, np.ones(6, dtype=bool), max_iter=9, tol=0.0, callback=None)
+    assert run.halted
+    assert not run.converged
+    assert len(run.history) == 1
+
+
+@pytest.mark.parametrize("objective", [np.nan, np.inf])
+def test_loop_does_not_go_on_with_values_that_are_not_finite(objective):
+    def step(keep):
+        return Step(fit_at(0.0), keep, {}, objective=objective)
+
+    with pytest.raises(FloatingPointError, match=r"iteration 0 .*not finite.*report"):
+        iterate(step, np.ones(6, dtype=bool), max_iter=9, tol=0.0, callback=None)
+
+
+def test_callback_is_given_arrays_of_its_own_and_the_history_none():
+    sets = masks([0, 1, 2], [1, 2, 3], [4])
+    seen = []
+
+    def callback(record):
+        seen.append((record, record.support.copy(), record.components.copy()))
+        record.support[:] = True
+        record.components[:] = 0.0
+
+    run, taken = play(sets, [0.0, 0.1, 0.2], callback=callback, max_iter=3)
+    np.testing.assert_array_equal(run.keep, sets[2])
+    np.testing.assert_array_equal(taken[1:], sets[:2])
+    np.testing.assert_array_equal([support for _, support, _ in seen], sets)
+    for (record, _, components), kept, angle in zip(seen, sets, [0.0, 0.1, 0.2], strict=True):
+        assert isinstance(record, Iteration)
+        np.testing.assert_array_equal(components, [[np.cos(angle), np.sin(angle)]])
+        assert record.n_kept == kept.sum()
+        assert record.dropped == {"rule": 6 - kept.sum()}
+        assert record.rank == 1
+    assert tuple(record for record, _, _ in seen) == run.history  # arrays do not count in ==
+    assert all(record.support is None and record.components is None for record in run.history)

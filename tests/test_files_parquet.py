@@ -1,0 +1,116 @@
+"""Parquet files: kinds of columns, the index of pandas, memory, row groups."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests._files import OPTIONS, arrow_or_skip, numbers, write_parquet
+from torpca._files import TableError, read_table
+from torpca._files.chunked import ChunkedSource
+from torpca._files.parquet import StoredParquet
+
+
+@pytest.fixture
+def arrow():
+    return arrow_or_skip()
+
+
+def test_kinds_of_parquet_columns(tmp_path, arrow):
+    import datetime
+    import decimal
+
+    import pyarrow.parquet as pq
+
+    pa = arrow
+    day = datetime.date(2024, 1, 1)
+    table = pa.table(
+        {
+            "big": pa.array([2**62 + 1, None, 3], pa.int64()),
+            "flag": [True, False, None],
+            "small": pa.array([1, 2, 3], pa.int8()),
+            "money": [decimal.Decimal("1.25"), decimal.Decimal("2.50"), decimal.Decimal("3.75")],
+            "a.b": [1.0, 2.0, 3.0],
+            "a": [4.0, 5.0, 6.0],
+            "text": ["1", "2", "3"],
+            "day": [day, day, day],
+            "kind": pa.array(["u", "v", "u"]).dictionary_encode(),
+            "list": [[1], [2], [3]],
+            "void": pa.nulls(3),
+        }
+    )
+    pq.write_table(table, tmp_path / "kinds.parquet")
+    found = read_table(tmp_path / "kinds.parquet", missing="drop-rows", id_column="kind")
+    assert found.names == ("big", "flag", "small", "money", "a.b", "a")
+    assert found.ids.tolist() == ["u"]
+    np.testing.assert_array_equal(found.X, [[2.0**62, 1, 1, 1.25, 1, 4]])
+    reasons = dict(found.left_out)
+    assert set(reasons) == {"text", "day", "list", "void"}
+    assert reasons["text"] == "text"
+    assert "date" in reasons["day"]
+    with pytest.raises(TableError, match=r"'text' of .* cannot be used: text"):
+        read_table(tmp_path / "kinds.parquet", columns=["a", "text"])
+    with pytest.raises(TableError, match=r"'list' .* cannot name the rows"):
+        read_table(tmp_path / "kinds.parquet", id_column="list", missing="drop-rows")
+
+
+def test_the_index_of_a_pandas_frame_is_no_feature(tmp_path, arrow):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(numbers(5, 3), columns=["a", "b", "c"], index=[7, 3, 5, 1, 2])
+    frame.to_parquet(tmp_path / "frame.parquet")
+    table = read_table(tmp_path / "frame.parquet")
+    assert table.names == ("a", "b", "c")
+    ((index, reason),) = table.left_out
+    assert "index" in reason
+    found = read_table(tmp_path / "frame.parquet", id_column=index)
+    assert found.ids.tolist() == ["7", "3", "5", "1", "2"]
+
+
+PARQUET_IN_LITTLE_MEMORY = """
+import sys, tracemalloc
+import pyarrow as pa, pyarrow.parquet as pq
+import torpca._files.table  # not counted
+from torpca._files import read_table
+tracemalloc.start()
+table = read_table(sys.argv[1], chunk_bytes=2**20)
+print(table.X.nbytes, tracemalloc.get_traced_memory()[1], pa.default_memory_pool().max_memory())
+"""
+
+
+def test_a_parquet_file_is_not_held_twice(tmp_path, arrow):
+    import pyarrow.parquet as pq
+
+    n, d = 500_000, 6
+    rng = np.random.default_rng(0)
+    table = arrow.table({f"x{i}": rng.standard_normal(n) for i in range(d)})
+    # One row group, as large as the file.
+    pq.write_table(table, tmp_path / "large.parquet", use_dictionary=False, compression="none")
+    del table
+    command = [sys.executable, "-c", PARQUET_IN_LITTLE_MEMORY, str(tmp_path / "large.parquet")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    X, traced, in_arrow = map(int, done.stdout.split())
+    assert 8 * n * d == X
+    # The names of rows and a few numbers for each are there besides; Arrow holds a batch or two.
+    assert traced < X + 60 * n + 2**24
+    assert in_arrow < X / 2
+
+
+def test_row_groups_without_a_row_asked_for_are_not_read(tmp_path, arrow, monkeypatch):
+    stored = StoredParquet(write_parquet(tmp_path, numbers()), **OPTIONS)  # nine rows to a group
+    seen = []
+    stream = stored._batches
+
+    def watched(names, wanted=None):
+        for start, batch in stream(names, wanted):
+            seen.extend(range(start, start + batch.num_rows))
+            yield start, batch
+
+    monkeypatch.setattr(stored, "_batches", watched)
+    source = ChunkedSource(stored)
+    np.testing.assert_array_equal(source.take(np.array([38, 1])), numbers()[[38, 1]])
+    assert seen == [*range(9), *range(36, 40)]
+    source.take(np.zeros(0, dtype=np.intp))
+    assert len(seen) == 13

@@ -1,0 +1,136 @@
+"""Text files: kinds of columns, marks of missing values, names of rows, odd lines."""
+
+import io
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from benchmarks.recovery import DATA
+from tests._files import arrow_or_skip, csv
+from torpca import OutlierRobustPCA
+from torpca._files import TableError, read_table
+
+
+def test_kinds_of_columns(tmp_path):
+    path = csv(
+        tmp_path,
+        "id,whole,half,flag,same,city,day,empty,code\n"
+        "007,1,0.5,true,3,Berlin,2024-01-01,,A1\n"
+        "008,-2,1e3,False,3,Rome,2024-01-02,NA,12\n"
+        '009,3,+.5,TRUE,3,"Paris, ""x""\nand more",2024-01-03,,B\n',
+    )
+    table = read_table(path, id_column="id")
+    assert table.names == ("whole", "half", "flag", "same")  # a constant column stays
+    assert table.ids.tolist() == ["007", "008", "009"]
+    np.testing.assert_array_equal(table.X, [[1, 0.5, 1, 3], [-2, 1000, 0, 3], [3, 0.5, 1, 3]])
+    assert dict(table.left_out) == {
+        "city": "text, such as 'Berlin' in row 1",
+        "day": "dates, such as '2024-01-01' in row 1",
+        "empty": "it has no values",
+        "code": "text, such as 'A1' in row 1",
+    }
+    notes = " ".join(table.notes)
+    for part in (
+        "4 columns left out",
+        "'Berlin' in row 1",
+        "named by column 'id'",
+        "1 and 0 in 'flag'",
+    ):
+        assert part in notes
+
+
+@pytest.mark.parametrize("mark", ["", "NA", " NaN ", "null", "?", "#DIV/0!"])
+def test_marks_of_missing_values(tmp_path, mark):
+    table = read_table(csv(tmp_path, f"a,b\n1,2\n3,{mark}\n 5, 6 \n"), missing="drop-rows")
+    np.testing.assert_array_equal(table.X, [[1, 2], [5, 6]])
+    assert table.dropped.tolist() == [2]
+
+
+def test_what_is_wrong_with_a_column_does_not_depend_on_chunks(tmp_path):
+    path = csv(tmp_path, "a,b\n" + "1,true\n" * 40 + "1,7.5\n" + "2,x\n" * 3)
+    said = set()
+    for chunk_bytes in (16, 64, 2**20):
+        with pytest.raises(
+            TableError, match=r"but also '7\.5' in row 41 and 3 other cells"
+        ) as error:
+            read_table(path, chunk_bytes=chunk_bytes)
+        said.add(str(error.value))
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("chunk_bytes", [64, 2**20])
+def test_the_size_of_chunks_does_not_matter(tmp_path, chunk_bytes):
+    # Whole numbers first and fractions later, blanks first and numbers later, words at the end.
+    lines = [f"{i},,t" if i < 40 else f"{i / 8},{i},{i}" for i in range(80)]
+    path = csv(tmp_path, "a,b,c\n" + "\n".join(lines) + "\n")
+    table = read_table(path, columns=["a", "b"], missing="drop-rows", chunk_bytes=chunk_bytes)
+    assert table.X.tolist() == [[i / 8, i] for i in range(40, 80)]
+    late = csv(tmp_path, "a,b,c\n" + "1,2,3\n" * 30 + "1,2,x\n" * 31)
+    table = read_table(late, chunk_bytes=chunk_bytes)
+    assert table.left_out == (("c", "text, such as 'x' in row 31"),)
+    assert table.X.tolist() == [[1, 2]] * 61
+
+
+def test_a_byte_order_mark_spaces_and_blank_lines_do_no_harm(tmp_path):
+    path = csv(tmp_path, b"\xef\xbb\xbf\r\na, b \r\n\r\n1, 2\r\n\r\n3,4\r\n\r\n")
+    table = read_table(path)
+    assert table.names == ("a", "b")
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
+
+
+def test_row_names_of_r_and_pandas_are_no_feature(tmp_path):
+    path = csv(tmp_path, '"","a","b"\n"1",1,2\n"2",3,4\n')
+    table = read_table(path)
+    assert table.names == ("a", "b")
+    assert table.left_out[0][0] == ""
+    assert "no name" in table.left_out[0][1]
+    assert read_table(path, id_column="").ids.tolist() == ["1", "2"]
+
+
+def test_a_first_row_taken_for_names_is_told(tmp_path):
+    assert "first row was taken" in " ".join(read_table(csv(tmp_path, "3,1,2\n1,2,3\n")).notes)
+    # Wavelengths are names.
+    assert read_table(csv(tmp_path, "1100,1102,1104\n1,2,3\n")).notes == ()
+
+
+def test_ids_that_are_missing_or_repeated(tmp_path):
+    table = read_table(csv(tmp_path, "id,a,b\nx,1,2\n,3,4\nx,5,6\nNA,1,1\n"), id_column="id")
+    assert table.ids.tolist() == ["x", "row 2", "x", "NA"]
+    assert "does not tell all rows apart" in table.notes[-1]
+    assert any("called by number" in note for note in table.notes)
+
+
+def test_standard_input(tmp_path, monkeypatch):
+    arrow_or_skip()
+    for text in (b"a;b\n1;2\n3;4\n", b"a;b\n1;2\n3;4"):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
+        table = read_table("-", delimiter=";")
+        np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a,b\n1,2\n3\n")))
+    with pytest.raises(TableError, match="Row 2 of standard input has 1 cell"):
+        read_table("-")
+
+
+@pytest.mark.parametrize("delimiter", ["\t", "\\t", "tab"])
+def test_a_tab_may_be_written_in_words(tmp_path, delimiter):
+    assert read_table(csv(tmp_path, "a\tb\n1\t2\n"), delimiter=delimiter).names == ("a", "b")
+
+
+def test_octane_as_csv(tmp_path):
+    if not (DATA / "octane.npz").is_file():
+        pytest.skip(f"no real data at {DATA}; set TORPCA_DATA to their folder")
+    with np.load(DATA / "octane.npz") as data:
+        X, names = data["X"], data["feature_names"]
+    lines = [",".join(["sample", *names])]
+    lines += [",".join([f"s{i}", *map(repr, row)]) for i, row in enumerate(X.tolist(), 1)]
+    table = read_table(csv(tmp_path, "\n".join(lines)), id_column="sample")
+    np.testing.assert_array_equal(table.X, X)
+    assert table.names == tuple(names)
+    flagged = OutlierRobustPCA().fit(table.X).predict(table.X) == -1
+    assert {f"s{i}" for i in (25, 26, 36, 37, 38, 39)} <= set(table.ids[flagged])
+    itself = read_table(DATA / "octane.npz")
+    np.testing.assert_array_equal(itself.X, X)
+    assert itself.names == tuple(names)  # named by the file's own feature_names
+    assert "array 'X'" in itself.notes[0]
