@@ -356,8 +356,9 @@ def test_places_that_are_not_random_end_in_numbers(kind):
         seen[:30, :20] = seen[30:, 20:] = True
     X[~seen] = np.nan
     found = cut_short(robust_matrix_completion, X, 2, 400)
-    assert np.all(np.isfinite(found.low_rank))
-    assert np.linalg.norm(found.low_rank) < 100.0 * np.linalg.norm(L)
+    assert np.linalg.norm(found.low_rank) < 5.0 * np.linalg.norm(L)
+    if kind != "block":  # of which too little is seen for steps of this length
+        assert np.linalg.norm((found.low_rank - L)[seen]) < 0.01 * np.linalg.norm(L)
 
 
 def test_stages_take_in_directions_of_one_size_together():
@@ -371,13 +372,13 @@ def test_stages_take_in_directions_of_one_size_together():
 def test_tables_in_which_too_much_is_missing():
     X = planted((20, 10))[2]
     X[3] = np.nan
-    assert_refused(lambda: robust_matrix_completion(X, 2), ValueError, "1 of the 20 rows", "row 3")
+    assert_refused(lambda: robust_matrix_completion(X, 2), ValueError, "1 of 20 rows", "row 3")
     X = planted((20, 10))[2]
     X[:, [4, 7]] = np.nan
-    assert_refused(lambda: robust_matrix_completion(X, 2), ValueError, "2 of the 10 columns")
+    assert_refused(lambda: robust_matrix_completion(X, 2), ValueError, "2 of 10 features")
     X = planted((20, 10))[2]
     X[2, 2], X[3, 3] = np.inf, np.nan
-    assert_refused(lambda: robust_matrix_completion(X, 2), ValueError, "infinity in 1 of 200")
+    assert_refused(lambda: robust_matrix_completion(X, 2), ValueError, "infinity in 1 of 20 rows")
 
 
 # ---- centring and kinds ------------------------------------------------------------------------

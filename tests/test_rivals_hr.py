@@ -21,7 +21,7 @@ from torpca.rivals._hr_pca import (
     robust_variance,
     share_to_remove,
 )
-from torpca.rivals._online import OnlineRobustPCA, online_robust_pca, split
+from torpca.rivals._online import OnlineRobustPCA, online_robust_pca, split_rows
 from torpca.rivals._structured import (
     best_direction,
     climb,
@@ -284,7 +284,7 @@ def test_a_row_is_split_at_the_least_cost():
     L, X = rng.standard_normal((12, 3)), 3 * rng.standard_normal((50, 12))
     X[:10] *= 1e-3
     X[10:20] *= 1e6
-    parts = split(X, L, 0.3, 0.7)
+    parts = split_rows(X, L, 0.3, 0.7)
     rest = X - parts.R @ L.T
     noise = parts.weight[:, None] * rest
     E = rest - noise
@@ -392,6 +392,17 @@ def test_rows_of_zeros_first():
     model = OnlineRobustPCA(2).partial_fit(X)
     assert model.n_seen_ == 1000
     assert subspace_error(model.components_.T, np.eye(6)[:, :2]) < 0.02
+
+
+@pytest.mark.parametrize("exponent", [-1000, -600, 600])
+def test_the_unit_does_not_matter_among_many_rows_of_zeros(exponent):
+    X = np.zeros((100, 5))
+    X[60:] = np.random.default_rng(0).standard_normal((40, 5)) * [5, 4, 0.1, 0.1, 0.1]
+    one, other = (
+        OnlineRobustPCA(2, center=True).partial_fit(rows) for rows in (X, np.ldexp(X, exponent))
+    )
+    np.testing.assert_allclose(other.components_, one.components_, atol=1e-12)
+    np.testing.assert_allclose(other.mean_, np.ldexp(one.mean_, exponent), rtol=1e-12)
 
 
 # ---- sparse and non-negative -------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Outlier Pursuit and Principal Component Pursuit: what their papers prove, and optimality."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,7 @@ from torpca._core.result import RobustSubspace
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 from torpca.rivals import _row_weight
+from torpca.rivals._door import open_table
 from torpca.rivals._gaps import leaving
 from torpca.rivals._nuclear import shrink_singular_values
 from torpca.rivals._outlier_pursuit import outlier_pursuit
@@ -134,6 +136,13 @@ def test_outlier_part_is_the_least_that_noise_leaves():
     np.testing.assert_allclose(outlier_part(left, np.sqrt(2.01)), np.diag([2.0, 0.0, 3.0]))
     assert not outlier_part(left, 5.1).any()
     assert outlier_part(left, 0.0) is left
+
+
+def test_outlier_part_of_noise_that_explains_all_but_rounding():
+    for seed in range(300):
+        left = np.diag(np.random.default_rng(seed).uniform(0.1, 5.0, 10))
+        noise = np.nextafter(np.linalg.norm(left), 0.0)
+        np.testing.assert_allclose(outlier_part(left, noise), 0.0, atol=1e-6)
 
 
 # ---- Outlier Pursuit: what is proved and measured ------------------------------------------------
@@ -309,9 +318,9 @@ def test_distance_in_what_is_seen_is_that_of_least_squares():
     ("spoil", "options", "message"),
     [
         ((slice(0, 1), 0, np.nan), {}, "NaN or infinity"),
-        ((slice(3, 4), 0, np.inf), {"missing": True}, "infinity in row 3"),
-        ((slice(2, 4), slice(None), np.nan), {"missing": True}, r"no entry in 2 row\(s\)"),
-        ((slice(None), 1, np.nan), {"missing": True}, r"no entry in 1 feature\(s\)"),
+        ((slice(3, 4), 0, np.inf), {"missing": True}, "infinity in 1 of 50 rows, first in row 3"),
+        ((slice(2, 4), slice(None), np.nan), {"missing": True}, "no entry but NaN in 2 of 50 rows"),
+        ((slice(None), 1, np.nan), {"missing": True}, "no entry but NaN in 1 of 6 features"),
     ],
 )
 def test_entries_that_cannot_be_are_refused(spoil, options, message):
@@ -423,8 +432,10 @@ def test_singular_values_are_made_smaller_as_a_decomposition_has_them(shape):
 
 
 def test_split_keeps_what_was_found():
-    found = spherical_pca(some_rows((20, 4)), 2)
-    both = split(found, "low", "rest")
-    assert (both.low_rank, both.rest) == ("low", "rest")
+    X = some_rows((20, 4))
+    found, table = spherical_pca(X, 2), replace(open_table(X, 2), unit=4.0)
+    both = split(found, table, X, 2.0 * X)
+    np.testing.assert_array_equal(both.low_rank, 4.0 * X)
+    np.testing.assert_array_equal(both.rest, 8.0 * X)
     assert both.components is found.components
     assert both.history == found.history

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from torpca._answer import largest_angle
+from torpca._core.problem import check_center
 from torpca._core.threshold import fraction_count
 from torpca._core.torp import torp
 from torpca._estimators.robust import OutlierRobustPCA
@@ -81,10 +82,8 @@ def compare(
     True
     """
     table = open_table(X, rank)
-    if not isinstance(center, bool | np.bool_):
-        raise TypeError(f"center={center!r} must be True or False. Give one of these.")
     share = None if fraction is None else check_share("fraction", fraction)
-    given = {"center": bool(center), "random_state": random_state}
+    given = {"center": check_center(center), "random_state": random_state}
     if share is not None:
         given["fraction"] = share
     trimmed = TRIMMED if share is None else share

@@ -44,8 +44,7 @@ def open_problem(X: Any, rank: Any, center: Any, callback: Any) -> Problem:
     """Check what was given; X is passed over once, to see that it is finite and how large it is."""
     source = as_source(X)
     rank = check_rank(rank, source.shape)
-    if not isinstance(center, bool | np.bool_):
-        raise TypeError(f"center={center!r} must be True or False. Give one of these.")
+    check_center(center)
     if callback is not None and not callable(callback):
         raise TypeError(
             f"callback={callback!r} must be callable with one Iteration, or None. Give a function."
@@ -57,6 +56,13 @@ def open_problem(X: Any, rank: Any, center: Any, callback: Any) -> Problem:
         lengths = check_finite(source)
     finder = SubspaceFinder(source, lengths, bool(center))
     return Problem(source, rank, bool(center), finder, Scorer(finder, rank, squares))
+
+
+def check_center(center: Any) -> bool:
+    """Check that `center` is True or False."""
+    if not isinstance(center, bool | np.bool_):
+        raise TypeError(f"center={center!r} must be True or False. Give one of these.")
+    return bool(center)
 
 
 def check_rank(rank: Any, shape: tuple[int, int]) -> int:

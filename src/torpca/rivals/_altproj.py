@@ -9,17 +9,16 @@ import numpy as np
 from torpca._core.problem import check_count, check_real
 from torpca.rivals._door import Progress, hand_back, open_table
 from torpca.rivals._entrywise import (
-    ENOUGH,
-    about_column_medians,
+    Stages,
     best_fit,
     check_beta,
     check_decay,
-    directions,
     first_cut,
     gross,
-    parts,
     with_low_rank,
 )
+from torpca.rivals._location import about_column_medians
+from torpca.rivals._span import row_space
 from torpca.rivals._split import Split, split
 
 
@@ -117,26 +116,21 @@ def altproj(
     run = Progress(table)
     # X - S: bad entries replaced by those of L.
     clean, L = first_cut(M, beta), np.zeros_like(M)
-    k, t, converged = 1, 0, False
-    while not converged and len(run.history) < max_iter:
-        before, (L, s, V) = L, best_fit(clean, k)
-        falling = decay**t * s[k - 1]
+    stages = Stages(1, table.rank, beta, decay, tol)
+    while not stages.converged and len(run.history) < max_iter:
+        before, (L, s, V) = L, best_fit(clean, stages.k)
         rest = M - L
-        bad = gross(rest, None, beta * (s[k] + falling))
+        bad = gross(rest, None, stages.threshold(s))
         # Not M - S with S = M - L: of L it would keep no more digits than a huge entry has.
         clean = np.where(bad, L, M)
         run.note(V, float(np.linalg.norm(rest[~bad])))
-        t += 1
-        settled = falling <= tol * s[0] and np.linalg.norm(L - before) <= tol * np.linalg.norm(L)
-        converged = bool(settled) and (k == table.rank or s[k] <= tol * s[0])
-        if k < table.rank and falling <= ENOUGH * s[k]:
-            k, t = k + 1, 0
+        stages.go_on(s, L, before, stages.k + 1)
     found = hand_back(
         with_low_rank(table, L, mean),
-        directions(L),
+        row_space(L),
         mean=mean,
         history=run.history,
-        converged=converged,
+        converged=stages.converged,
         parameters={"beta": beta, "decay": decay},
     )
-    return split(found, *parts(table, L, rest, bad))
+    return split(found, table, L, np.where(bad, rest, 0.0))

@@ -11,7 +11,7 @@ from torpca._core.result import RobustSubspace
 from torpca._sources.base import Floats
 from torpca.rivals._door import Progress, hand_back, open_table
 from torpca.rivals._location import about_median
-from torpca.rivals._span import residuals, row_space, top_directions, unit_rows
+from torpca.rivals._span import residuals, row_space, unit_rows
 
 # Numbers in the largest part of the matrix of coherences that is held at once.
 PART = 2**22
@@ -83,8 +83,7 @@ def coherence_pursuit(
     kept[order[:count]] = True
 
     run = Progress(table)
-    V = top_directions(U[kept], table.rank)
-    V = V[:, : row_space(U[kept]).shape[1]]
+    V = row_space(U[kept])[:, : table.rank]
     run.note(V, float(np.linalg.norm(residuals(U[kept], V)[2])), kept)
     return hand_back(
         table, V, mean=mean, keep=kept, history=run.history, parameters={"p": p, "keep": keep}

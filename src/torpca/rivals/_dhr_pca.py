@@ -11,9 +11,10 @@ from torpca._core.result import RobustSubspace
 from torpca._core.threshold import fraction_count, least_of_largest
 from torpca._sources.base import Floats, Mask
 from torpca.rivals._door import Progress, check_share, hand_back, open_table
-from torpca.rivals._hr_pca import check_step, in_own_span, leading, robust_variance, share_to_remove
+from torpca.rivals._hr_pca import check_step, in_own_span, robust_variance, share_to_remove
 from torpca.rivals._location import about_median
 from torpca.rivals._principal import principal
+from torpca.rivals._span import leading
 
 
 def dhr_pca(

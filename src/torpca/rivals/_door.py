@@ -96,18 +96,24 @@ def hand_back(
     converged: bool = True,
     parameters: Mapping[str, float] | None = None,
     advice: str = "Allow more iterations with max_iter.",
+    turn: bool = True,
 ) -> RobustSubspace:
     """Subspace V (d, k) as a result; a warning, with `advice`, if it is not what was sought.
 
     `mean` (d,) is in the unit of the table, None if rows were not centred. `keep` are the rows
     the subspace belongs to: all of them if it is left out. Directions are ordered by how far
-    these rows spread along them.
+    these rows spread along them. Those of V, which are then orthonormal, are turned until these
+    rows are uncorrelated along them; without `turn` they are of a kind of their own and stay.
     """
     keep = np.ones(len(table.X), dtype=bool) if keep is None else keep
     rows = table.X[keep] if mean is None else table.X[keep] - mean
-    # Directions in the subspace along which the kept rows are uncorrelated.
-    _, s, turn = np.linalg.svd(rows @ V, full_matrices=False)
-    V = fix_signs(V @ turn.T)
+    if turn:
+        _, s, Wt = np.linalg.svd(rows @ V, full_matrices=False)
+        V = V @ Wt.T
+    else:
+        s = np.linalg.norm(rows @ V, axis=0)
+        order = np.argsort(-s, kind="stable")
+        V, s = V[:, order], s[order]
     n_iter = len(history) if n_iter is None else n_iter
     if not converged:
         warnings.warn(
@@ -115,10 +121,12 @@ def hand_back(
             ConvergenceWarning,
             stacklevel=3,
         )
+    with np.errstate(over="ignore"):  # what no float can hold is infinite
+        s = table.unit * s
     export = table.source.export
     return RobustSubspace(
-        components=export(np.ascontiguousarray(V.T)),
-        singular_values=export(table.unit * s),
+        components=export(np.ascontiguousarray(fix_signs(V).T)),
+        singular_values=export(s),
         support=export(keep),
         mean=None if mean is None else export(table.unit * mean),
         n_iter=n_iter,

@@ -10,8 +10,7 @@ from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
 from torpca._sources.base import Floats
 from torpca.rivals._door import Progress, hand_back, open_table
-from torpca.rivals._location import about_median
-from torpca.rivals._span import residuals, row_space, top_directions, unit_rows
+from torpca.rivals._span import residuals, rows_in_span, top_directions
 
 # Steps are halved when this many in a row did not pay.
 PATIENCE = 5
@@ -82,10 +81,8 @@ def dpcp(
     """
     table = open_table(X, rank)
     tol, max_iter = check_real("tol", tol, 0.0), check_count("max_iter", max_iter)
-    C, mean = about_median(table.X, center)
-    U, length = unit_rows(C, mean)
-    Q = row_space(U)
-    Y = (U @ Q)[length > 0]
+    rows = rows_in_span(table.X, center)
+    Y, Q = rows.Y, rows.Q
 
     run, converged = Progress(table), False
     V = top_directions(Y, table.rank)
@@ -106,7 +103,7 @@ def dpcp(
     return hand_back(
         table,
         Q @ V,
-        mean=mean,
+        mean=rows.mean,
         history=run.history,
         n_iter=len(run.history) - 1,
         converged=converged,

@@ -1,8 +1,8 @@
-"""What the methods for bad entries share: a fit of low rank, a first cut, and what they report."""
+"""What the methods for bad entries share: fits of low rank, thresholds, and what they report."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from torpca._core.problem import check_real
 from torpca._sources.base import Floats, Mask
 from torpca.rivals._door import Table
 
-EPS = float(np.finfo(np.float64).eps)
 # In an iteration the threshold falls by a factor between these.
 FASTEST, SLOWEST = 0.5, 0.95
 # Tried on random tables, complete and incomplete: with less the threshold overtook the error at
@@ -22,19 +21,6 @@ ENOUGH = 0.01
 # Entries of noise farther out than this many standard deviations are rare; a standard deviation is
 # this many medians of their sizes.
 FAR_OUT, NORMAL = 3.0, 1.4826
-
-
-def about_column_medians(X: Floats, center: bool) -> tuple[Floats, Floats | None]:
-    """Rows of X (n, d) about the median of each column, and the medians; NaN does not count.
-
-    X and None without centring. Not the spatial median: every row may have bad entries.
-    """
-    if not isinstance(center, bool | np.bool_):
-        raise TypeError(f"center={center!r} must be True or False. Give one of these.")
-    if not center:
-        return X, None
-    mean = np.nanmedian(X, axis=0)
-    return X - mean, mean
 
 
 def best_fit(A: Floats, k: int) -> tuple[Floats, Floats, Floats]:
@@ -99,11 +85,42 @@ def gross(rest: Floats, seen: Mask | None, threshold: float) -> Mask:
     return size > max(threshold, FAR_OUT * scale)
 
 
-def directions(L: Floats) -> Floats:
-    """Directions (d, k) in which L (n, d) is more than rounding."""
-    _, s, Vt = np.linalg.svd(L, full_matrices=False)
-    V: Floats = Vt[s > max(L.shape) * EPS * s[0]].T
-    return V
+@dataclass
+class Stages:
+    """Rank k of the fits, which grows, and the threshold, which falls in every stage.
+
+    After t iterations of a stage it is beta (sigma_{k+1} + decay^t sigma_k).
+    """
+
+    k: int
+    rank: int
+    """The last k."""
+    beta: float
+    decay: float
+    tol: float
+    t: int = 0
+    converged: bool = False
+    """Whether the last stage is over, and L has come to rest."""
+
+    def threshold(self, s: Floats) -> float:
+        """Size of entries that are bad, given the singular values s of what L was fitted to."""
+        return self.beta * float(s[self.k] + self._falling(s))
+
+    def go_on(self, s: Floats, L: Floats, before: Floats, following: int) -> None:
+        """End an iteration that took L (n, d) from `before`; the stage after has rank `following`.
+
+        A smaller rank than was asked for is enough where nothing is left for a larger one.
+        """
+        falling = self._falling(s)
+        still = bool(np.linalg.norm(L - before) <= self.tol * np.linalg.norm(L))
+        last = self.k == self.rank or bool(s[self.k] <= self.tol * s[0])
+        self.converged = last and still and bool(falling <= self.tol * s[0])
+        self.t += 1
+        if self.k < self.rank and falling <= ENOUGH * s[self.k]:
+            self.k, self.t = following, 0
+
+    def _falling(self, s: Floats) -> float:
+        return float(self.decay**self.t * s[self.k - 1])
 
 
 def with_low_rank(table: Table, L: Floats, mean: Floats | None) -> Table:
@@ -112,10 +129,3 @@ def with_low_rank(table: Table, L: Floats, mean: Floats | None) -> Table:
     Bad entries would decide over the singular values and the order of the directions.
     """
     return replace(table, X=L if mean is None else L + mean)
-
-
-def parts(table: Table, L: Floats, rest: Floats, bad: Mask) -> tuple[Any, Any]:
-    """L (n, d), and what it leaves where an entry is bad, as the user should get them."""
-    with np.errstate(over="ignore"):  # what no float can hold is infinite
-        S = table.unit * np.where(bad, rest, 0.0)
-        return table.source.export(table.unit * L), table.source.export(S)

@@ -8,10 +8,10 @@ import numpy as np
 
 from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
+from torpca._core.subspace import EPS64
 from torpca._sources.base import Floats
 from torpca.rivals._door import Progress, hand_back, open_table
-from torpca.rivals._location import about_median
-from torpca.rivals._span import EPS, residuals, row_space, top_directions, unit_rows
+from torpca.rivals._span import residuals, rows_in_span, top_directions
 
 
 def fms(
@@ -77,13 +77,11 @@ def fms(
     True
     """
     table = open_table(X, rank)
-    p, delta, tol = check_power(p), check_real("delta", delta, EPS), check_real("tol", tol, 0.0)
+    p, delta, tol = check_power(p), check_real("delta", delta, EPS64), check_real("tol", tol, 0.0)
     max_iter = check_count("max_iter", max_iter)
-    C, mean = about_median(table.X, center)
-    U, length = unit_rows(C, mean)
-    Q = row_space(U)
-    Y = ((U if spherise else C) @ Q)[length > 0]
-    floor = delta * (float(np.median(length[length > 0])) if not spherise and len(Y) else 1.0)
+    rows = rows_in_span(table.X, center, spherise)
+    Y, Q = rows.Y, rows.Q
+    floor = delta * (float(np.median(rows.length)) if not spherise and len(Y) else 1.0)
 
     run = Progress(table)
     V = top_directions(Y, table.rank)
@@ -100,7 +98,7 @@ def fms(
     return hand_back(
         table,
         Q @ V,
-        mean=mean,
+        mean=rows.mean,
         history=run.history,
         n_iter=len(run.history) - 1,
         converged=converged,

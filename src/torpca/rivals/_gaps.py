@@ -10,39 +10,42 @@ from torpca._core.problem import check_rank
 from torpca._sources import as_source
 from torpca._sources.base import Floats, Mask
 from torpca.rivals._door import Table, usual_frame
+from torpca.rivals._span import residuals, row_lengths
 
 
 def open_with_gaps(X: Any, rank: Any) -> tuple[Table, Mask]:
-    """Check X and the rank, and load the rows with zeros for NaN; also which entries are seen."""
+    """As `open_table`, but NaN is a missing entry: zero in the table; also which are seen, (n, d).
+
+    Every row and every feature needs an entry that is seen.
+    """
     source = as_source(X)
     rank = check_rank(rank, source.shape)
     every = np.arange(source.shape[0])
     rows = source.take(every)
-    if np.isinf(rows).any():
+    infinite = np.flatnonzero(np.isinf(rows).any(axis=1))
+    if len(infinite):
         raise ValueError(
-            f"Input X contains infinity in row {np.flatnonzero(np.isinf(rows).any(axis=1))[0]}. "
-            "Entries must be finite, or NaN where missing: drop or mend those rows first."
+            f"Input X contains infinity in {len(infinite)} of {len(rows)} rows, first in row "
+            f"{infinite[0]}. Entries must be finite, or NaN where missing: drop or mend those rows "
+            "first."
         )
     seen = ~np.isnan(rows)
-    for axis, what in ((1, "row"), (0, "feature")):
-        bare = np.flatnonzero(~seen.any(axis=axis))
-        if len(bare):
-            raise ValueError(
-                f"Input X has no entry in {len(bare)} {what}(s), first in {what} {bare[0]}. "
-                f"Every {what} needs an entry that is not NaN: drop those without."
-            )
+    check_seen("row", np.any(seen, axis=1))
+    check_seen("feature", np.any(seen, axis=0))
     magnitudes = np.max(np.abs(observed(rows, seen)), axis=1)
     frame = usual_frame(source, magnitudes)
     rows = observed(frame.about(None).take(every), seen)
     return Table(np.ascontiguousarray(rows), rank, frame.unit, source), seen
 
 
-def about_medians(X: Floats, seen: Mask, center: bool) -> tuple[Floats, Floats | None]:
-    """Rows about the medians of the entries seen of each feature, and these; X without centring."""
-    if not center:
-        return X, None
-    mean = np.nanmedian(np.where(seen, X, np.nan), axis=0)
-    return observed(X - mean, seen), mean
+def check_seen(what: str, seen: Mask) -> None:
+    """Check that each `what`, a row or a feature, has an entry, given which have, (n,) or (d,)."""
+    bare = np.flatnonzero(~seen)
+    if len(bare):
+        raise ValueError(
+            f"Input X has no entry but NaN in {len(bare)} of {len(seen)} {what}s, first in {what} "
+            f"{bare[0]}. Every {what} needs an entry that is not NaN: drop those without."
+        )
 
 
 def observed(X: Floats, seen: Mask | None) -> Floats:
@@ -50,16 +53,10 @@ def observed(X: Floats, seen: Mask | None) -> Floats:
     return X if seen is None else np.where(seen, X, 0.0)
 
 
-def row_lengths(X: Floats) -> Floats:
-    """Euclidean length of each row, (n,)."""
-    length: Floats = np.linalg.norm(X, axis=1)
-    return length
-
-
 def leaving(X: Floats, V: Floats, seen: Mask | None) -> Floats:
     """Distance of each row of X (n, d) from the subspace V (d, k), in the entries seen, (n,)."""
     if seen is None:
-        return row_lengths(X - (X @ V) @ V.T)
+        return residuals(X, V)[2]
     # Each row has its own least squares, in the entries of V that belong to what is seen of it.
     k = V.shape[1]
     products = (V[:, :, None] * V[:, None, :]).reshape(len(V), k * k)

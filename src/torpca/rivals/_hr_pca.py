@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtri
 
 from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
-from torpca._core.subspace import EPS64
 from torpca._core.threshold import fraction_count
 from torpca._sources.base import Floats, Mask
 from torpca.rivals._door import Progress, check_share, hand_back, open_table
 from torpca.rivals._location import about_median
 from torpca.rivals._principal import principal
+from torpca.rivals._span import leading
 
 # The Gram matrix is formed anew when this share of its trace is left: what leaves it takes its
 # rounding along, but that of a row a million times longer than the others stays behind.
@@ -247,15 +246,6 @@ class KeptGram:
     def _form(self, rows: Floats) -> None:
         self.G = rows.T @ rows
         self.trace = float(np.trace(self.G))
-
-
-def leading(G: Floats, rank: int) -> Floats:
-    """Top eigenvectors (d, k) of G (d, d), as many as `rank`, or as it has."""
-    d = len(G)
-    values, V = eigh(G, subset_by_index=[d - rank, d - 1], check_finite=False)
-    there = values > d * EPS64 * max(values[-1], 0.0)
-    found: Floats = V[:, there][:, ::-1]
-    return found
 
 
 def in_own_span(X: Floats) -> Floats:

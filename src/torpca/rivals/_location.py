@@ -1,10 +1,11 @@
-"""A centre of the rows that bad rows cannot drag away."""
+"""A centre of the rows that bad rows, or bad entries, cannot drag away."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from torpca._sources.base import Floats
+from torpca._core.problem import check_center
+from torpca._sources.base import Floats, Mask
 
 # The median stands when it moves by less than this share of the middle distance from it: chance
 # moves it by one part in the root of the number of rows.
@@ -38,9 +39,24 @@ def spatial_median(X: Floats) -> Floats:
 
 def about_median(X: Floats, center: bool) -> tuple[Floats, Floats | None]:
     """Rows of X (n, d) about their spatial median, and the median; X and None without centring."""
-    if not isinstance(center, bool | np.bool_):
-        raise TypeError(f"center={center!r} must be True or False. Give one of these.")
-    if not center:
+    if not check_center(center):
         return X, None
     mean = spatial_median(X)
     return X - mean, mean
+
+
+def about_column_medians(
+    X: Floats, center: bool, seen: Mask | None = None
+) -> tuple[Floats, Floats | None]:
+    """Rows of X (n, d) about the median of each column, and the medians; X and None uncentred.
+
+    Only entries that are `seen` (n, d) count, all if it is left out; the others are zero before and
+    after. Not the spatial median: every row may have bad entries, or lack some.
+    """
+    if not check_center(center):
+        return X, None
+    if seen is None:
+        mean = np.median(X, axis=0)
+        return X - mean, mean
+    mean = np.nanmedian(np.where(seen, X, np.nan), axis=0)
+    return np.where(seen, X - mean, 0.0), mean

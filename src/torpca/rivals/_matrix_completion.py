@@ -6,24 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from torpca._core.frame import frame_of_size
-from torpca._core.problem import check_count, check_rank, check_real
-from torpca._sources import as_source
-from torpca._sources.base import Floats, Mask
-from torpca.rivals._door import Progress, Table, hand_back
+from torpca._core.problem import check_count, check_real
+from torpca._core.subspace import EPS64
+from torpca._sources.base import Floats
+from torpca.rivals._door import Progress, hand_back
 from torpca.rivals._entrywise import (
-    ENOUGH,
-    EPS,
-    about_column_medians,
+    Stages,
     best_fit,
     check_beta,
     check_decay,
-    directions,
     first_cut,
     gross,
-    parts,
     with_low_rank,
 )
+from torpca.rivals._gaps import observed, open_with_gaps
+from torpca.rivals._location import about_column_medians
+from torpca.rivals._span import row_space
 from torpca.rivals._split import Split, split
 
 
@@ -119,77 +117,38 @@ def robust_matrix_completion(
     True
     """
     max_iter, tol = check_count("max_iter", max_iter), check_real("tol", tol, 0.0)
-    table = open_incomplete_table(X, rank)
-    M, mean = about_column_medians(table.X, center)
-    seen = ~np.isnan(M)
+    table, seen = open_with_gaps(X, rank)
+    M, mean = about_column_medians(table.X, center, seen)
     n_seen = int(np.count_nonzero(seen))
-    M = np.where(seen, M, 0.0)
     beta = check_beta(beta, M.shape)
     decay = check_decay(decay, table.rank, M.shape, n_seen)
     run = Progress(table)
     step = M.size / n_seen
     A, L, left = step * first_cut(M, step * beta), np.zeros_like(M), np.inf
-    k, t, converged = next_rank(best_fit(A, 0)[1], 0, table.rank), 0, False
-    while not converged and len(run.history) < max_iter:
-        before, (L, s, V) = L, best_fit(A, k)
-        falling = decay**t * s[k - 1]
-        rest = np.where(seen, M - L, 0.0)
-        bad = gross(rest, seen, beta * (s[k] + falling))
+    stages = Stages(next_rank(best_fit(A, 0)[1], 0, table.rank), table.rank, beta, decay, tol)
+    while not stages.converged and len(run.history) < max_iter:
+        before, (L, s, V) = L, best_fit(A, stages.k)
+        rest = observed(M - L, seen)
+        bad = gross(rest, seen, stages.threshold(s))
         good_rest = np.where(bad, 0.0, rest)
         before_left, left = left, float(np.linalg.norm(good_rest))
         # With a step of one the residual cannot grow, but for rounding.
-        if left > before_left and left > M.size * EPS * s[0]:
+        if left > before_left and left > M.size * EPS64 * s[0]:
             step = 1.0 + 0.5 * (step - 1.0)
         A = L + step * good_rest
         run.note(V, left)
-        t += 1
-        settled = falling <= tol * s[0] and np.linalg.norm(L - before) <= tol * np.linalg.norm(L)
-        converged = bool(settled) and (k == table.rank or s[k] <= tol * s[0])
-        if k < table.rank and falling <= ENOUGH * s[k]:
-            k, t = next_rank(s, k, table.rank), 0
+        stages.go_on(s, L, before, next_rank(s, stages.k, table.rank))
     found = hand_back(
         with_low_rank(table, L, mean),
-        directions(L),
+        row_space(L),
         mean=mean,
         history=run.history,
-        converged=converged,
+        converged=stages.converged,
         parameters={"beta": beta, "decay": decay, "observed": n_seen / M.size},
     )
-    return split(found, *parts(table, L, rest, bad))
+    return split(found, table, L, np.where(bad, rest, 0.0))
 
 
 def next_rank(s: Floats, k: int, rank: int) -> int:
     """Rank of the stage after that of rank k: directions at least half as large as the next one."""
     return min(rank, max(k + 1, int(np.count_nonzero(s[:rank] >= 0.5 * s[k]))))
-
-
-def open_incomplete_table(X: Any, rank: Any) -> Table:
-    """As `open_table`, but NaN is an entry that was not observed."""
-    source = as_source(X)
-    rank = check_rank(rank, source.shape)
-    rows = source.take(np.arange(source.shape[0]))
-    infinite = np.count_nonzero(np.isinf(rows))
-    if infinite:
-        raise ValueError(
-            f"Input X contains infinity in {infinite} of {rows.size} entries. All entries must be "
-            "finite, or NaN where nothing was observed. Give NaN for entries that are not known."
-        )
-    seen = ~np.isnan(rows)
-    check_seen("row", np.any(seen, axis=1))
-    check_seen("column", np.any(seen, axis=0))
-    magnitudes = np.max(np.abs(np.where(seen, rows, 0.0)), axis=1)
-    there = magnitudes[magnitudes > 0]
-    frame = frame_of_size(source, magnitudes, float(np.median(there)) if len(there) else 0.0)
-    if frame.factors is not None:
-        rows = frame.about(None).take(np.arange(source.shape[0]))
-    return Table(np.ascontiguousarray(rows), rank, frame.unit, source)
-
-
-def check_seen(what: str, seen: Mask) -> None:
-    """Check that every row, or column, has an observed entry."""
-    empty = np.flatnonzero(~seen)
-    if len(empty):
-        raise ValueError(
-            f"{len(empty)} of the {len(seen)} {what}s of X are all NaN, first {what} {empty[0]}. "
-            f"Every {what} needs at least one observed entry: drop those {what}s first."
-        )

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from torpca._core.result import RobustSubspace
+from torpca._core.subspace import EPS64
 from torpca._sources.base import Floats, Mask
 from torpca.rivals._door import Progress, hand_back, open_table
 from torpca.rivals._location import about_median
 from torpca.rivals._principal import residual_squares
-from torpca.rivals._span import EPS, row_space, unit_rows
+from torpca.rivals._span import row_space, unit_rows
 
 
 def mincovdet(X: Any, rank: int, *, center: bool = True, random_state: Any = 0) -> RobustSubspace:
@@ -72,7 +73,7 @@ def mincovdet(X: Any, rank: int, *, center: bool = True, random_state: Any = 0) 
         random_state = int(random_state.integers(2**31))
     covariance, location, keep, regular = robust_covariance(C @ basis, center, random_state)
     values, E = np.linalg.eigh(covariance)
-    k = min(table.rank, int(np.count_nonzero(values > len(values) * EPS * values[-1:])))
+    k = min(table.rank, int(np.count_nonzero(values > len(values) * EPS64 * values[-1:])))
     V = basis @ E[:, ::-1][:, :k]
     mean = basis @ location
     run = Progress(table)

@@ -28,7 +28,9 @@ LARGEST_PENALTY = 10.0
 ROUNDING = 1e-14
 
 Multiplier = Callable[[Floats, float], Floats]
+"""From B (n, d) and the penalty mu to the multiplier (n, d); see `low_rank_part`."""
 Watch = Callable[[Floats, Floats, Floats], None]
+"""Told of every L (n, d), its singular values (k,) and directions (d, m), those of L first."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,7 @@ class LowRank:
     Y: Floats
     """Multiplier of X = L + rest, (n, d): a subgradient of ||L||_* and of g at the rest."""
     W: Floats
-    """L + Y/mu, (n, d), of which L is the part with large singular values."""
-    mu: float
+    """L + Y/mu, (n, d), of which L is the part with large singular values; mu is the penalty."""
     rank: int
     """Rank of L."""
     n_iter: int
@@ -92,8 +93,8 @@ def low_rank_part(
         of_L = float(np.sqrt(np.sum(s * s)))
         of_Y = float(np.linalg.norm(Y))
         if gap <= tol * size + ROUNDING * of_L and mu * gap <= (tol + ROUNDING) * of_Y:
-            return LowRank(L, Y, W, mu, len(s), t + 1, True)
-        here, at = W, mu
+            return LowRank(L, Y, W, len(s), t + 1, True)
+        W_of_L = W  # the next one is no longer what L was made of
         if before is not None:
             turned = min(mu * turn(L, mu * (W - L), *before, size), highest)
             before = None
@@ -105,12 +106,13 @@ def low_rank_part(
         elif t % LOOK_EVERY == LOOK_EVERY - 2 and t < LOOK_UNTIL:
             before = L, mu * (W - L)
         W = walk.step(W, F, gap)
-    return LowRank(L, Y, here, at, len(s), max_iter, False)
+    return LowRank(L, Y, W_of_L, len(s), max_iter, False)
 
 
 def shrink_singular_values(W: Floats, by: float) -> tuple[Floats, Floats, Floats]:
-    """W (n, d) with singular values less `by`, these where positive, and the directions of W.
+    """W (n, d) with singular values less `by`, those left (k,), and the directions of W (d, m).
 
+    There are m = min(n, d) directions, by falling singular values: the first k are those kept.
     From the Gram matrix of the smaller side. Its square roots have no digits below 1e-8 of the
     largest, but no singular value below `by` is asked for.
     """
@@ -194,17 +196,6 @@ class Extrapolation:
         G[:kept, :kept] = self.G[-kept:, -kept:] if kept else 0.0
         G[-1] = G[:, -1] = [np.vdot(change, other) for other in self.changes]
         self.G = G
-
-
-def number_of_directions(X: Floats, rank: int) -> int:
-    """`rank`, or less where the rows of X have no more directions.
-
-    That of the rows made equally long, so that long rows do not make short ones look like zero.
-    """
-    length = np.linalg.norm(X, axis=1)
-    U = X[length > 0] / length[length > 0, None]
-    s = np.linalg.svd(U, compute_uv=False)
-    return min(rank, int(np.count_nonzero(s > ROUNDING * np.sqrt(max(1, len(U))))))
 
 
 def check_weight(lam: Any) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from torpca._core.frame import FAR
-from torpca._core.problem import check_count, check_finite, check_real
+from torpca._core.problem import check_center, check_count, check_finite, check_real
 from torpca._core.result import RobustSubspace
 from torpca._core.subspace import fix_signs
 from torpca._sources import as_source
@@ -82,7 +83,7 @@ def online_robust_pca(
     RobustSubspace
         `support` are the rows that, split by the last basis, have no bad part. `history` has one
         record for the start and one for every 256 rows; its objective is what is minimised, per
-        row seen.
+        row, each row split by the basis it met.
 
     See Also
     --------
@@ -109,7 +110,7 @@ def online_robust_pca(
     )
     run, n = Progress(table), len(table.X)
     edges = [*range(min(model.n_start, n), n, BLOCK_ROWS), n]
-    for start, stop in zip([0, *edges], edges, strict=False):
+    for start, stop in pairwise([0, *edges]):
         model.partial_fit(table.X[start:stop])
         run.note(model.components_.T, model.objective_)
     keep = model.fits(table.X)
@@ -150,7 +151,8 @@ class OnlineRobustPCA:
     n_seen_ : int
         Rows seen so far.
     objective_ : float
-        What is minimised, per row seen, in units of the middle length of the first rows.
+        What is minimised, per row, in units of the middle length of the first rows. Each row counts
+        as it was split when it arrived; rows of zeros do not count without centring.
     settled_ : bool
         Whether the alternation over the first rows had come to rest.
 
@@ -185,7 +187,7 @@ class OnlineRobustPCA:
             else _positive("lambda1", lambda1)
         )
         self.n_start = max(check_count("n_start", n_start), self.rank)
-        self.center = center
+        self.center = check_center(center)
         self.n_seen_ = 0
         self._n_used = 0
         self._width: int | None = None
@@ -229,7 +231,7 @@ class OnlineRobustPCA:
 
     @property
     def objective_(self) -> float:
-        """What is minimised, per row seen."""
+        """What is minimised, per row that is not left out."""
         sums = self._now()
         return sums.loss / max(sums.n, 1) + self.lambda1 / 2 * float(np.sum(sums.L**2))
 
@@ -241,7 +243,7 @@ class OnlineRobustPCA:
     def fits(self, X: Any) -> Mask:
         """Mask of the rows of X (n_samples, n_features) that have no bad part."""
         sums = self._now()
-        return split(sums.about(self._load(X)), sums.L, self.lambda1, self.lambda2).whole
+        return split_rows(sums.about(self._load(X)), sums.L, self.lambda1, self.lambda2).whole
 
     def _now(self) -> _Sums:
         if self.n_seen_ == 0:
@@ -272,7 +274,8 @@ class OnlineRobustPCA:
         """Learn from all rows held, together."""
         rows = np.vstack(self._held)
         size = np.max(np.abs(rows), axis=1)
-        exponent = int(np.frexp(np.median(size) if len(size) else 0.0)[1])
+        # Rows of zeros are no measure of the others.
+        exponent = int(np.frexp(np.median(size[size > 0]))[1]) if np.any(size) else 0
         C, mean = about_median(in_unit(rows, exponent), self.center)
         lengths = np.linalg.norm(C, axis=1)
         length = float(np.median(lengths[lengths > 0])) if np.any(lengths > 0) else 1.0
@@ -298,12 +301,18 @@ class _Sums:
     """The basis, and what is remembered of the rows."""
 
     exponent: int
+    """Rows are over 2^exponent, so that their squares are numbers,"""
     length: float
+    """and over the middle length that the first ones have then."""
     mean: Floats | None
+    """Centre (d,), in this unit; None if it is zero."""
     L: Floats
+    """Basis (d, k), not orthonormal."""
     n: int = 0
     loss: float = 0.0
+    """Sum of the losses of the n rows, each by the basis it met."""
     settled: bool = False
+    """Whether the first rows and the basis had come to rest."""
 
     def __post_init__(self) -> None:
         self.forget()
@@ -311,6 +320,7 @@ class _Sums:
     def forget(self) -> None:
         """Forget all rows, but not the basis."""
         self.n, self.loss = 0, 0.0
+        # sum_i w_i r_i r_i' and sum_i w_i x_i r_i'
         self.A, self.B = np.zeros((self.L.shape[1],) * 2), np.zeros_like(self.L)
 
     def about(self, rows: Floats) -> Floats:
@@ -320,7 +330,7 @@ class _Sums:
 
     def add(self, C: Floats, lambda1: float, lambda2: float) -> None:
         """Split rows C (n, d) by the basis, and take the basis that is best for all so far."""
-        found = split(C, self.L, lambda1, lambda2)
+        found = split_rows(C, self.L, lambda1, lambda2)
         self.n += len(C)
         self.loss += float(np.sum(found.loss))
         weighted = found.weight[:, None] * found.R
@@ -344,7 +354,7 @@ class Parts:
     """Least value of 1/2 ||x - Lr - e||^2 + lambda1/2 ||r||^2 + lambda2 ||e||, (n,)."""
 
 
-def split(X: Floats, L: Floats, lambda1: float, lambda2: float) -> Parts:
+def split_rows(X: Floats, L: Floats, lambda1: float, lambda2: float) -> Parts:
     """Split rows X (n, d) by the basis L (d, k), at the least cost.
 
     The best e is the share 1 - 1/v of the residual x - Lr that leaves the length lambda2 of it;
@@ -361,17 +371,17 @@ def split(X: Floats, L: Floats, lambda1: float, lambda2: float) -> Parts:
     delta = np.append(s * s / lambda1, 0.0)
     v = np.ones(len(X))
     size = np.linalg.norm(g / (delta + 1.0), axis=1)
-    open_ = np.flatnonzero(size > lambda2)
+    unsolved = np.flatnonzero(size > lambda2)
     whole = size <= lambda2
     for _ in range(MAX_NEWTON):
-        if len(open_) == 0:
+        if len(unsolved) == 0:
             break
-        scale = delta + v[open_, None]
-        z = g[open_] / scale
+        scale = delta + v[unsolved, None]
+        z = g[unsolved] / scale
         size = np.linalg.norm(z, axis=1)
         rise = (size / lambda2 - 1.0) / np.sum((z / size[:, None]) ** 2 / scale, axis=1)
-        v[open_] += rise
-        open_ = open_[rise > SOLVED * v[open_]]
+        v[unsolved] += rise
+        unsolved = unsolved[rise > SOLVED * v[unsolved]]
     R = (a * s / (s * s + lambda1 * v[:, None])) @ Wt
     size = np.linalg.norm(X - R @ L.T, axis=1)
     huber = np.where(whole, size * size / 2, lambda2 * (size - lambda2 / 2))

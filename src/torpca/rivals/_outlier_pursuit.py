@@ -10,11 +10,12 @@ import numpy as np
 from torpca._core.problem import check_count, check_real
 from torpca._sources.base import Floats, Mask
 from torpca.rivals._door import Progress, check_share, hand_back, open_table
-from torpca.rivals._gaps import about_medians, leaving, observed, open_with_gaps, row_lengths
-from torpca.rivals._location import about_median
-from torpca.rivals._nuclear import check_weight, number_of_directions
+from torpca.rivals._gaps import leaving, observed, open_with_gaps
+from torpca.rivals._location import about_column_medians, about_median
+from torpca.rivals._nuclear import check_weight
 from torpca.rivals._row_sparse import Rows, cut_rows, outlier_part, pursue
 from torpca.rivals._row_weight import choose_weight, theorem_weight
+from torpca.rivals._span import number_of_directions, row_lengths
 from torpca.rivals._split import Split, split
 
 # A row is near the subspace up to this share of its length, or this many times the distance of
@@ -108,7 +109,7 @@ def outlier_pursuit(
     max_iter, tol = check_count("max_iter", max_iter), check_real("tol", tol, 0.0)
     if missing:
         table, seen = open_with_gaps(X, rank)
-        A, mean = about_medians(table.X, seen, center)
+        A, mean = about_column_medians(table.X, center, seen)
     else:
         table, seen = open_table(X, rank), None
         A, mean = about_median(table.X, center)
@@ -146,10 +147,7 @@ def outlier_pursuit(
         converged=found.converged,
         parameters={"lam": lam, "noise": noise},
     )
-    export = table.source.export
-    return split(
-        replace(result, grid=grid), export(table.unit * found.L), export(table.unit * rest)
-    )
+    return split(replace(result, grid=grid), table, found.L, rest)
 
 
 def far_from(V: Floats, X: Floats, seen: Mask | None) -> Mask:

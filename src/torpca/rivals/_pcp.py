@@ -10,7 +10,8 @@ from torpca._core.problem import check_count, check_real
 from torpca._sources.base import Floats
 from torpca.rivals._door import Progress, hand_back, open_table
 from torpca.rivals._location import about_median
-from torpca.rivals._nuclear import check_weight, low_rank_part, number_of_directions
+from torpca.rivals._nuclear import check_weight, low_rank_part
+from torpca.rivals._span import number_of_directions
 from torpca.rivals._split import Split, split
 
 # Penalty of the splitting, in units in which entries and multipliers have size one.
@@ -116,5 +117,4 @@ def principal_component_pursuit(
         converged=found.converged,
         parameters={"lam": weight},
     )
-    export = table.source.export
-    return split(result, export(table.unit * found.L), export(table.unit * rest))
+    return split(result, table, found.L, rest)

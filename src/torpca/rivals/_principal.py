@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from torpca._core.subspace import EPS64
 from torpca._sources.base import Floats, Mask
-from torpca.rivals._span import EPS, right_svd
+from torpca.rivals._span import right_svd
 
 
 def principal(X: Floats, rank: int, center: bool) -> tuple[Floats, Floats]:
@@ -17,7 +18,7 @@ def principal(X: Floats, rank: int, center: bool) -> tuple[Floats, Floats]:
     s, V = right_svd(X - mean)
     # Equal rows differ from their mean by its rounding, which is no direction.
     largest = np.max(s, initial=0.0)
-    rounding = EPS * (max(X.shape) * largest + np.sqrt(len(X)) * np.linalg.norm(mean))
+    rounding = EPS64 * (max(X.shape) * largest + np.sqrt(len(X)) * np.linalg.norm(mean))
     k = min(rank, int(np.count_nonzero(s > rounding)))
     return mean, V[:, :k]
 

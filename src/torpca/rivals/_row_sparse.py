@@ -9,8 +9,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from torpca._sources.base import Floats, Mask
-from torpca.rivals._gaps import observed, row_lengths
+from torpca.rivals._gaps import observed
 from torpca.rivals._nuclear import LowRank, Multiplier, Watch, low_rank_part
+from torpca.rivals._span import row_lengths
 
 # Penalty of the splitting, in units in which rows and multipliers have length one.
 PENALTY = 2.0
@@ -98,7 +99,7 @@ def spread_of(length: Floats, lam: float, mu: float, noise: float) -> float:
 
 
 def outlier_part(left: Floats, noise: float) -> Floats:
-    """Rows C with the least sum of lengths and ||left - C||_F <= noise: `left`, all cut by as much.
+    """Rows C (n, d), least sum of lengths, ||left - C||_F <= noise: `left`, all cut by as much.
 
     sum_i min(length_i, cut)^2 = noise^2, where the rows shorter than the cut vanish.
     """
@@ -108,10 +109,11 @@ def outlier_part(left: Floats, noise: float) -> Floats:
     if noise >= np.linalg.norm(length):
         return np.zeros_like(left)
     ordered = np.sort(length)
-    # Cut if the rows from the j-th on are the longer ones; the first that is not too long is it.
+    # Cut if the rows from the j-th on are the longer ones; the first that is not too long is it,
+    # and the last one if rounding made all of them too long.
     below = noise**2 - np.concatenate([[0.0], np.cumsum(ordered**2)[:-1]])
     cuts = np.sqrt(np.maximum(below, 0.0) / np.arange(len(ordered), 0, -1))
-    cut = cuts[np.argmax(cuts <= ordered)]
+    cut = cuts[np.argmax(np.append(cuts[:-1] <= ordered[:-1], True))]
     longer = length > cut
     share = np.zeros(len(left))
     share[longer] = 1.0 - cut / length[longer]

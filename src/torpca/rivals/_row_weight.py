@@ -8,9 +8,9 @@ import numpy as np
 
 from torpca._core.grid import lead, log_residuals
 from torpca._sources.base import Floats
-from torpca.rivals._gaps import leaving, row_lengths
-from torpca.rivals._nuclear import number_of_directions
+from torpca.rivals._gaps import leaving
 from torpca.rivals._row_sparse import Rows, cut_rows, pursue
+from torpca.rivals._span import number_of_directions, row_lengths
 
 # A lam of the grid is tried on so many rows at most, to this accuracy, in so many iterations.
 PART, COARSE, FEW = 4000, 1e-6, 150

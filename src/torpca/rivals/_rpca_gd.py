@@ -10,7 +10,9 @@ from torpca._core.problem import check_count, check_real
 from torpca._core.threshold import fraction_count
 from torpca._sources.base import Floats, Mask
 from torpca.rivals._door import Progress, hand_back, open_table
-from torpca.rivals._entrywise import about_column_medians, directions, parts, with_low_rank
+from torpca.rivals._entrywise import with_low_rank
+from torpca.rivals._location import about_column_medians
+from torpca.rivals._span import row_space
 from torpca.rivals._split import Split, split
 
 # Steps in units of the inverse of the largest singular value, of the start and of the factors: at
@@ -123,14 +125,14 @@ def rpca_gd(
         converged = bool(np.linalg.norm(L - before) <= tol * np.linalg.norm(L))
     found = hand_back(
         with_low_rank(table, L, mean),
-        directions(L),
+        row_space(L),
         mean=mean,
         history=run.history,
         converged=converged,
         parameters={"alpha": alpha, "gamma": gamma},
         advice="Allow more iterations with max_iter, or try another alpha or a smaller rank.",
     )
-    return split(found, *parts(table, L, Y - L, bad))
+    return split(found, table, L, np.where(bad, Y - L, 0.0))
 
 
 def largest_entries(A: Floats, share: float) -> Mask:
@@ -155,7 +157,8 @@ def longest_rows(
     """Lengths that no row of U, or V, exceeds, given the spectral norm `size` of the factors."""
     if mu is None:
         return np.inf, np.inf
-    # The start may be larger than the truth, but not by more than the root of two.
+    # The factors of the truth may be larger than those of the start, by no more than the root of
+    # two; a tighter bound could shut the truth out.
     bound = np.sqrt(2.0 * rank) * check_real("mu", mu, 1.0) * size
     return float(bound / np.sqrt(shape[0])), float(bound / np.sqrt(shape[1]))
 

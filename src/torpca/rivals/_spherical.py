@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from torpca._core.gram import top_of_gram
 from torpca._core.result import RobustSubspace
 from torpca.rivals._door import Progress, hand_back, open_table
 from torpca.rivals._location import about_median
-from torpca.rivals._span import top_directions, unit_rows
+from torpca.rivals._span import leading, row_space, unit_rows
 
 
 def spherical_pca(X: Any, rank: int, *, center: bool = True) -> RobustSubspace:
@@ -34,7 +33,7 @@ def spherical_pca(X: Any, rank: int, *, center: bool = True) -> RobustSubspace:
     Returns
     -------
     RobustSubspace
-        No row is dropped.
+        No row is dropped. There are fewer directions than `rank` if the rows have no more.
 
     References
     ----------
@@ -55,7 +54,7 @@ def spherical_pca(X: Any, rank: int, *, center: bool = True) -> RobustSubspace:
     U, _ = unit_rows(C, mean)
     # Rows of one length have no use for more digits than a Gram matrix has.
     short = U.shape[1] <= len(U)
-    V = top_of_gram(U.T @ U, table.rank)[0] if short else top_directions(U, table.rank)
+    V = leading(U.T @ U, table.rank) if short else row_space(U)[:, : table.rank]
     run = Progress(table)
     run.note(V, float(np.linalg.norm(U - (U @ V) @ V.T)))
     return hand_back(table, V, mean=mean, history=run.history)

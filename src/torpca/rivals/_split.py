@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
 from torpca._core.result import RobustSubspace
+from torpca._sources.base import Floats
+from torpca.rivals._door import Table
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,10 @@ class Split(RobustSubspace):
     (n_rows, n_features)."""
 
 
-def split(found: RobustSubspace, low_rank: Any, rest: Any) -> Split:
-    """`found`, with the two parts (n_rows, n_features) beside it, as they are."""
+def split(found: RobustSubspace, table: Table, low_rank: Floats, rest: Floats) -> Split:
+    """`found`, with the two parts (n_rows, n_features) of the table beside it, for the user."""
     same = {f.name: getattr(found, f.name) for f in fields(RobustSubspace)}
-    return Split(**same, low_rank=low_rank, rest=rest)
+    with np.errstate(over="ignore"):  # what no float can hold is infinite
+        low_rank, rest = table.unit * low_rank, table.unit * rest
+    export = table.source.export
+    return Split(**same, low_rank=export(low_rank), rest=export(rest))

@@ -10,9 +10,8 @@ from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
 from torpca._sources.base import Floats
 from torpca.rivals._door import Progress, hand_back, open_table
-from torpca.rivals._location import about_median
-from torpca.rivals._span import row_space, unit_rows
-from torpca.rivals._tyler import ADVICE, LEAST, eigenpairs, misfit, scatter, squared_distances
+from torpca.rivals._scatter import ADVICE, LEAST, eigenpairs, top_of_scatter
+from torpca.rivals._span import rows_in_span
 
 
 def ste(
@@ -79,29 +78,20 @@ def ste(
     table = open_table(X, rank)
     gamma, tol = check_gamma(gamma), check_real("tol", tol, 0.0)
     max_iter = check_count("max_iter", max_iter)
-    C, mean = about_median(table.X, center)
-    U, length = unit_rows(C, mean)
-    Q = row_space(U)
-    Y = (U @ Q)[length > 0]
-    n, m = Y.shape
-    beyond = table.X.shape[1] - m
+    rows = rows_in_span(table.X, center)
+    beyond = table.X.shape[1] - rows.Y.shape[1]
 
-    run, converged = Progress(table), False
-    S, away = np.eye(m), np.ones(n)
-    for _ in range(max_iter):
-        lam, E = eigenpairs(scatter(Y, away))
+    def constrained(S: Floats) -> tuple[Floats, Floats, Floats]:
+        lam, E = eigenpairs(S)
         lam = constrain(lam, table.rank, beyond, gamma)
-        before, S = S, (E * lam) @ E.T
-        away = squared_distances(Y, lam, E)
-        turned = run.note(Q @ E[:, : table.rank], misfit(away, lam))
-        # Both, as S hardly changes any more when it shrinks to a part of the subspace.
-        if turned <= tol and np.linalg.norm(S - before) <= tol * np.linalg.norm(S):
-            converged = True
-            break
+        return (E * lam) @ E.T, lam, E
+
+    run = Progress(table)
+    V, converged = top_of_scatter(rows, constrained, run, max_iter=max_iter, tol=tol)
     return hand_back(
         table,
-        Q @ E[:, : table.rank],
-        mean=mean,
+        V,
+        mean=rows.mean,
         history=run.history,
         converged=converged,
         advice=ADVICE,

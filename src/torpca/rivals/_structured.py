@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from torpca._core.problem import check_count
 from torpca._core.result import RobustSubspace
-from torpca._core.subspace import EPS64, fix_signs
+from torpca._core.subspace import EPS64
 from torpca._sources.base import Floats
-from torpca.rivals._door import Progress, Table, check_share, open_table
-from torpca.rivals._hr_pca import Removal, Solver, check_step, in_own_span, leading, remove_rows
+from torpca.rivals._door import Progress, check_share, hand_back, open_table
+from torpca.rivals._hr_pca import Removal, Solver, check_step, in_own_span, remove_rows
 from torpca.rivals._location import about_median
+from torpca.rivals._span import leading
 
 # Power iterations of a start, which need not be sharp; the most for a direction, and the growth of
 # its variance at which they end.
@@ -116,10 +115,16 @@ def sparse_hr_pca(
         dense = remove(in_own_span(C), lambda G: leading(G, table.rank), Progress(table))
         count = entries_needed(C[dense.keep], table.rank)
     best = remove(C, lambda G: directions(G, table.rank, largest_entries(count)), run)
-    if not best.complete:
-        _warn(len(run.history))
-    parameters = {"fraction": fraction, "step": step, "n_nonzero": count}
-    return as_they_are(table, C, mean, best, run, parameters)
+    return hand_back(
+        table,
+        best.V,
+        mean=mean,
+        keep=best.keep,
+        history=run.history,
+        converged=best.complete,
+        parameters={"fraction": fraction, "step": step, "n_nonzero": count},
+        turn=False,
+    )
 
 
 def nonnegative_hr_pca(
@@ -205,9 +210,16 @@ def nonnegative_hr_pca(
         random_state,
         run,
     )
-    if not best.complete:
-        _warn(len(run.history))
-    return as_they_are(table, C, mean, best, run, {"fraction": fraction, "step": step})
+    return hand_back(
+        table,
+        best.V,
+        mean=mean,
+        keep=best.keep,
+        history=run.history,
+        converged=best.complete,
+        parameters={"fraction": fraction, "step": step},
+        turn=False,
+    )
 
 
 # ---- the two kinds of direction ----------------------------------------------------------------
@@ -298,39 +310,3 @@ def entries_needed(X: Floats, rank: int) -> int:
         else:
             low = middle + 1
     return high
-
-
-# ---- the result --------------------------------------------------------------------------------
-
-
-def as_they_are(
-    table: Table,
-    C: Floats,
-    mean: Floats | None,
-    best: Removal,
-    run: Progress,
-    parameters: dict[str, float],
-) -> RobustSubspace:
-    """The best iterate as a result, its directions in order but not turned."""
-    s = np.linalg.norm(C[best.keep] @ best.V, axis=0)
-    order = np.argsort(-s, kind="stable")
-    export = table.source.export
-    return RobustSubspace(
-        components=export(np.ascontiguousarray(fix_signs(best.V[:, order]).T)),
-        singular_values=export(table.unit * s[order]),
-        support=export(best.keep),
-        mean=None if mean is None else export(table.unit * mean),
-        n_iter=len(run.history),
-        converged=best.complete,
-        history=tuple(run.history),
-        parameters=parameters,
-    )
-
-
-def _warn(n_iter: int) -> None:
-    warnings.warn(
-        f"stopped after {n_iter} iterations before enough rows were removed. Allow more "
-        "iterations with max_iter.",
-        ConvergenceWarning,
-        stacklevel=3,
-    )

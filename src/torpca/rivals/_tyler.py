@@ -10,19 +10,12 @@ from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
 from torpca._sources.base import Floats
 from torpca.rivals._door import Progress, hand_back, open_table
-from torpca.rivals._location import about_median
-from torpca.rivals._span import row_space, unit_rows
+from torpca.rivals._scatter import ADVICE, LEAST, eigenpairs, top_of_scatter
+from torpca.rivals._span import rows_in_span
 
-# Eigenvalues below this share of the largest are rounding: they are raised to it, so that rows in a
-# subspace to which the scatter shrinks keep a finite distance.
-LEAST = 1e-15
 # Share of the identity where rows are no more than dimensions: it only has to settle which of many
 # solutions is meant.
 SHRINKAGE = 0.1
-ADVICE = (
-    "Allow more iterations with max_iter; if that does not help, more rows lie along one direction "
-    "than this method can bear, and another one should be tried."
-)
 
 
 def tyler(
@@ -91,60 +84,28 @@ def tyler(
     """
     table = open_table(X, rank)
     tol, max_iter = check_real("tol", tol, 0.0), check_count("max_iter", max_iter)
-    C, mean = about_median(table.X, center)
-    U, length = unit_rows(C, mean)
-    Q = row_space(U)
-    Y = (U @ Q)[length > 0]
-    n, m = Y.shape
+    rows = rows_in_span(table.X, center)
+    n, m = rows.Y.shape
     if shrinkage is None:
         shrinkage = 0.0 if n > m else SHRINKAGE
     shrinkage = check_shrinkage(shrinkage)
 
-    run, converged = Progress(table), False
-    S, away = np.eye(m), np.ones(n)
-    for _ in range(max_iter):
-        before, S = S, (1 - shrinkage) * scatter(Y, away) + shrinkage * np.eye(m)
+    def mixed(S: Floats) -> tuple[Floats, Floats, Floats]:
+        S = (1 - shrinkage) * S + shrinkage * np.eye(m)
         S *= m / max(float(np.trace(S)), LEAST)  # with no rows at all it is zero
-        lam, E = eigenpairs(S)
-        away = squared_distances(Y, lam, E)
-        turned = run.note(Q @ E[:, : table.rank], misfit(away, lam))
-        # Both, as S hardly changes any more when it shrinks to a part of the subspace.
-        if turned <= tol and np.linalg.norm(S - before) <= tol * np.linalg.norm(S):
-            converged = True
-            break
+        return S, *eigenpairs(S)
+
+    run = Progress(table)
+    V, converged = top_of_scatter(rows, mixed, run, max_iter=max_iter, tol=tol)
     return hand_back(
         table,
-        Q @ E[:, : table.rank],
-        mean=mean,
+        V,
+        mean=rows.mean,
         history=run.history,
         converged=converged,
         advice=ADVICE,
         parameters={"shrinkage": shrinkage},
     )
-
-
-def scatter(Y: Floats, away: Floats) -> Floats:
-    """m times the mean of y y' / away, (m, m)."""
-    S: Floats = Y.T @ (Y / away[:, None])
-    S *= Y.shape[1] / max(len(Y), 1)
-    return S
-
-
-def eigenpairs(S: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues (m,) of a scatter matrix S, largest first and none zero, and eigenvectors."""
-    lam, E = np.linalg.eigh(S)
-    return np.maximum(lam, LEAST * np.max(lam, initial=0.0))[::-1], E[:, ::-1]
-
-
-def squared_distances(Y: Floats, lam: Floats, E: Floats) -> Floats:
-    """y' S^-1 y of every row, (n,), for S = E diag(lam) E'."""
-    away: Floats = np.sum((Y @ E) ** 2 / lam, axis=1)
-    return away
-
-
-def misfit(away: Floats, lam: Floats) -> float:
-    """Mean log of y' S^-1 y, plus that of the eigenvalues of S: what Tyler's S minimises."""
-    return float(np.sum(np.log(away)) / max(len(away), 1) + np.sum(np.log(lam)) / max(len(lam), 1))
 
 
 def check_shrinkage(value: Any) -> float:
