@@ -11,7 +11,7 @@ the large cells, of the time beside that of scikit-learn's covariance_eigh on th
 import inspect
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from torpca import OutlierRobustPCA, rivals, torp
+from benchmarks._families import FAMILIES
+from benchmarks._rivals import Method, asks, of_package, ours
+from torpca import rivals, torp
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 
 Array = NDArray[np.float64]
 
-FAMILIES = {"a": "isotropic", "b": "line", "c": "cluster", "d": "small", "e": "mixed"}
 FRACTIONS = (0.05, 0.2, 0.4)
 SIZES = {"small": (2000, 50, 5), "large": (10_000, 200, 5)}
 NOISE, AT_ORACLE, EXACT, AHEAD = 0.01, 0.2, 1e-8, 0.95
@@ -34,31 +35,15 @@ TOO_LONG = 60.0
 COLUMNS = ("method", "told", "at oracle", "exact", "large: at oracle", "x PCA", "ahead", "holds")
 
 
-def ours(X: Array, rank: int) -> Array:
-    return OutlierRobustPCA(rank).fit(X).components_.T
-
-
-def pca(X: Array, rank: int) -> Array:
+def pca(X: Array, rank: int, fraction: float) -> Array:
     return PCA(rank, svd_solver="covariance_eigh").fit(X).components_.T
 
 
-def torp_told(X: Array, rank: int, *, fraction: float) -> Array:
+def torp_told(X: Array, rank: int, fraction: float) -> Array:
     return torp(X, rank, rho=max(fraction, 1 / len(X)), max_iter=50).components.T
 
 
-def of_package(name: str) -> Callable[..., Array]:
-    """A rival of the package, told what it takes."""
-    function = getattr(rivals, name)
-    if "fraction" in inspect.signature(function).parameters:
-
-        def told(X: Array, rank: int, *, fraction: float) -> Array:
-            return function(X, rank, fraction=fraction).components.T
-
-        return told
-    return lambda X, rank: function(X, rank).components.T
-
-
-def methods() -> dict[str, Callable[..., Array]]:
+def methods() -> dict[str, Method]:
     """Every method there is, by name."""
     found = {"OutlierRobustPCA": ours, "PCA": pca, "torp": torp_told}
     names = [name for name in rivals.__all__ if inspect.isfunction(getattr(rivals, name))]
@@ -66,16 +51,14 @@ def methods() -> dict[str, Callable[..., Array]]:
 
 
 def error_and_seconds(
-    method: Callable[..., Array], X: Array, rank: int, fraction: float, basis: Array
+    method: Method, X: Array, rank: int, fraction: float, basis: Array
 ) -> tuple[float, float]:
     """Sine of the largest angle to the truth, 1 if the method fails, and its time."""
-    told = "fraction" in inspect.signature(method).parameters
-    keywords = {"fraction": fraction} if told else {}
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            V = method(X, rank, **keywords)
+            V = method(X, rank, fraction)
         except (ValueError, np.linalg.LinAlgError):
             return 1.0, time.perf_counter() - start
     seconds = time.perf_counter() - start
@@ -126,7 +109,7 @@ def summary(records: Sequence[dict[str, Any]], chosen: Sequence[str]) -> Iterato
         ]
         yield {
             "method": name,
-            "told": "yes" if "fraction" in inspect.signature(methods()[name]).parameters else "-",
+            "told": "yes" if name == "torp" or (name in rivals.__all__ and asks(name)) else "-",
             "at oracle": counts["small"],
             "exact": f"{sum(exact)}/{len(exact)}",
             "large: at oracle": counts["large"],

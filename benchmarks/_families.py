@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+# Those of `torpca.datasets`, by the letters that tables use.
+FAMILIES = {"a": "isotropic", "b": "line", "c": "cluster", "d": "small", "e": "mixed"}
+
 
 class Planted(NamedTuple):
     """Rows (n, d), the basis of the good ones (d, r), and the mask of the bad ones (n,)."""

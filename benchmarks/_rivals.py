@@ -1,5 +1,6 @@
 """Other methods, for the tables: each takes (X, rank, fraction) and returns a basis (d, rank)."""
 
+import inspect
 import shutil
 import subprocess
 import tempfile
@@ -10,11 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from torpca import OutlierRobustPCA, torp
+from torpca import OutlierRobustPCA, rivals, torp
 from torpca.rivals import mincovdet, spherical_pca
 
 Array = NDArray[np.float64]
 Method = Callable[[Array, int, float], Array]
+
+
+def asks(name: str) -> bool:
+    """Whether a rival of the package is told the fraction of bad rows."""
+    return "fraction" in inspect.signature(getattr(rivals, name)).parameters
+
+
+def of_package(name: str, **settings: object) -> Method:
+    """A rival of the package, told the fraction of bad rows if it asks for it."""
+    function = getattr(rivals, name)
+
+    def method(X: Array, rank: int, fraction: float) -> Array:
+        keywords = {"fraction": fraction} if asks(name) else {}
+        return function(X, rank, **keywords, **settings).components.T
+
+    return method
 
 
 def ours(X: Array, rank: int, fraction: float) -> Array:

@@ -28,7 +28,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from benchmarks._cells import COLUMNS, table
-from benchmarks._families import HARD, Planted
+from benchmarks._families import FAMILIES, HARD, Planted
 from benchmarks._report import report
 from benchmarks._rivals import METHODS
 from torpca import OutlierRobustPCA, as_source
@@ -38,7 +38,6 @@ from torpca.metrics import subspace_error
 Line = dict[str, Any]
 Array = NDArray[np.float64]
 
-FAMILIES = {"a": "isotropic", "b": "line", "c": "cluster", "d": "small", "e": "mixed"}
 NOISE = 0.01
 EXACT = 1e-10
 QUICK = ("PCA", "spherical", "TORP, told")

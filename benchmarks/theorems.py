@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks._families import FAMILIES
 from benchmarks._report import report
 from torpca import Iteration, project_to_ellipsoid, torp, torp_bin, torp_g, torp_n
 from torpca._core.theorems import C1, theorem_eta, theorem_rho, zeta1, zeta2
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import frobenius_residual, incoherence, spectral_residual, subspace_error
 
-FAMILIES = ("isotropic", "line", "cluster", "small", "mixed")
 EXACT = 1e-12  # of ||L||_F: what counts as exact, and as rounding, without noise
 EPS = 1e-12  # of ||X||_2: eps of the theorems at the default `tol` of the algorithms
 SAME_SUBSPACE = 1e-9  # sine of an angle that rounding explains
@@ -91,7 +91,7 @@ def exact_recovery(
 ) -> Iterator[Line]:
     """Theorem 1: without noise TORP finds the subspace exactly."""
     tally = Tally("1 torp: ||(I-VV')L||_F / ||L||_F", EXACT)
-    families = (*FAMILIES, Graded(0.1))
+    families = (*FAMILIES.values(), Graded(0.1))
     for (n, d), rank, seed, flat in product(sizes, ranks, seeds, (True, False)):
         for divisor, outliers in product((128, 4), families):
             data = instance(n, d, rank, divisor, outliers=outliers, flat=flat, seed=seed)
@@ -194,7 +194,9 @@ def gaussian_noise(
     by_length = Tally("4 torp_g: good rows removed by zeta_1 / (3 n c2/(2 mu^2 r))", 1.0)
     by_influence = Tally("4 torp_g: share of good rows in a removal through zeta_2", 0.5)
     for (n, d), rank, seed, flat in product(sizes, ranks, seeds, (True, False)):
-        for divisor, outliers, noise in product((1024, 8), (*FAMILIES, hidden_cluster), noises):
+        for divisor, outliers, noise in product(
+            (1024, 8), (*FAMILIES.values(), hidden_cluster), noises
+        ):
             hidden = outliers is hidden_cluster
             # Ten times the noise: as weak as a direction can be and still count in the bound.
             scales = [1.0] * (rank - 1) + [10 * noise] if hidden else None
@@ -394,8 +396,8 @@ def noisy_instances(
     profiles = ([1.0] * rank, np.geomspace(1, 1e-4, rank), [1.0] + [1e-2] * (rank - 1))
     along = (Accomplices(1.0), Accomplices(2.0))
     kinds = (
-        ("Gaussian noise", (1e-6, 0.03, 0.1, 1.0, 4.0), FAMILIES),
-        ("adversarial noise", (1e-6, 0.03, 0.1, 0.5, 0.9), FAMILIES),
+        ("Gaussian noise", (1e-6, 0.03, 0.1, 1.0, 4.0), FAMILIES.values()),
+        ("adversarial noise", (1e-6, 0.03, 0.1, 0.5, 0.9), FAMILIES.values()),
         (FEW_ROWS, (1e-6, 0.03, 0.1, 0.5, 0.9), ("isotropic", *along)),
     )
     for (kind, levels, families), scales in product(kinds, profiles):

@@ -24,6 +24,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_info
 
+from benchmarks._families import FAMILIES
 from benchmarks._report import report
 from benchmarks._timing import interleaved
 from torpca import torp, torp_bin, torp_g
@@ -31,7 +32,6 @@ from torpca.datasets import OutlierSubspace, make_outlier_subspace
 from torpca.metrics import subspace_error
 
 RANK, NOISE = 5, 0.01
-FAMILIES = ("isotropic", "line", "cluster", "small", "mixed")
 SHAPE = (200_000, 200)
 # Share and family of bad rows, and rho: a little more than the share.
 DATA = ((0.05, "mixed", 0.06), (0.0, "none", 0.01), (0.3, "cluster", 0.31))
@@ -89,7 +89,7 @@ def cost(repeats: int) -> Iterator[dict[str, Any]]:
 
 def growth(repeats: int) -> Iterator[dict[str, Any]]:
     """TORP-G on more and more rows, a fixed share of them bad."""
-    for family in FAMILIES:
+    for family in FAMILIES.values():
         for n in GROWTH:
             data = rows(n, FEATURES, SHARE, family)
             name, given, fit = calls(data, SHARE)[2]

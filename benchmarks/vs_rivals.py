@@ -17,7 +17,6 @@ it is. Either is left out where it is not installed.
 
 import argparse
 import importlib.util
-import inspect
 import logging
 import shutil
 import subprocess
@@ -31,9 +30,8 @@ from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_info
 
 from benchmarks._report import report
-from benchmarks._rivals import METHODS, Array, Method, robpca_fits
+from benchmarks._rivals import METHODS, Array, Method, of_package, robpca_fits
 from benchmarks._spectra import Rows, make
-from torpca import rivals
 from torpca.metrics import subspace_error
 
 Fit = Callable[[Array, int, float], tuple[Array, float]]
@@ -107,22 +105,10 @@ def rrcov() -> str | None:
     return f"rrcov {found.stdout}" if found.returncode == 0 else None
 
 
-def told(name: str) -> Method:
-    """A rival of the package, told the fraction of bad rows if it asks for it."""
-    function = getattr(rivals, name)
-    asks = "fraction" in inspect.signature(function).parameters
-
-    def method(X: Array, rank: int, fraction: float) -> Array:
-        keywords = {"fraction": fraction} if asks else {}
-        return function(X, rank, center=True, **keywords).components.T
-
-    return method
-
-
 def contestants() -> dict[str, Fit]:
     """What is installed, by name; prints what is not."""
     fits = {name: timed(method) for name, method in METHODS.items()}
-    fits |= {name: timed(told(name)) for name in PACKAGE}
+    fits |= {name: timed(of_package(name, center=True)) for name in PACKAGE}
     fits["PCA"] = timed(pca)
     fits["ROBPCA"] = robpca_timed
     if (found := rrcov()) is None:
