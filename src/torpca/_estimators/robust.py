@@ -11,9 +11,11 @@ import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from torpca._core.subspace import MEAN_ULPS, norm
 from torpca._estimators.base import RobustSubspaceEstimator
 from torpca._robust.fit import RobustFit, robust_fit
 from torpca._robust.options import Options
+from torpca._robust.origin import far_origin
 from torpca._robust.scale import feature_scales
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
@@ -197,16 +199,17 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         weights = _row_weights(X, source.shape, sample_weight, leave_out)
         self._check_rank(int(np.count_nonzero(weights)), source.shape[1])
         rng = _generator(self.random_state)
-        self._feature_scale = feature_scales(source, weights, rng) if self.scale else None
+        origin = far_origin(source, weights) if self.center else None
+        rows = source if origin is None else source.centered(origin)
+        self._feature_scale = feature_scales(rows, weights, rng) if self.scale else None
         self._counts = None if np.all(weights == 1.0) else weights
-        rows = source
         if self._feature_scale is not None:
-            rows = Columns(source, 1.0 / self._feature_scale)
+            rows = Columns(rows, 1.0 / self._feature_scale)
         # Most products are small, and threads that wait for each other take longer over them
         # than one; blocks of rows are worked on several at a time all the same.
         with single_threaded_blas:
             fit = robust_fit(rows, self._options(), weights, rng)
-        self._keep_fit(source, fit)
+        self._keep_fit(source, fit, origin)
         self._warn(fit, weights)
         return self
 
@@ -220,10 +223,15 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
             max_iter=self.max_iter,
         )
 
-    def _keep_fit(self, source: RowSource, fit: RobustFit) -> None:
-        mean = fit.mean
+    def _keep_fit(self, source: RowSource, fit: RobustFit, origin: Floats | None) -> None:
+        mean, limits = fit.mean, dict(fit.limits)
+        if mean is not None:  # taking it off again rounds again
+            rounding = MEAN_ULPS * float(np.finfo(source.dtype).eps) * norm(np.abs(mean))
+            limits["orthogonal"] = max(limits["orthogonal"], rounding)
         if mean is not None and self._feature_scale is not None:
             mean = mean * self._feature_scale
+        if mean is not None and origin is not None:
+            mean = origin + mean
         self._store(
             source,
             mean=mean,
@@ -234,7 +242,7 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
             support=source.export(fit.weights > 0),
         )
         self.scale_ = None if self._feature_scale is None else source.export(self._feature_scale)
-        self._store_distances(source, fit.score_distances, fit.orthogonal_distances, fit.limits)
+        self._store_distances(source, fit.score_distances, fit.orthogonal_distances, limits)
         self.weights_ = source.export(fit.weights)
         self.rank_, self.start_ = fit.rank, fit.start
         self.history_, self.n_iter_, self.converged_ = fit.history, len(fit.history), fit.converged
@@ -256,6 +264,14 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
                 f"{fit.V.shape[1]} dimensions than most rows do on this one, so there may be no "
                 "one subspace for more than half of them. Look at the two distances of all rows, "
                 "and try another n_components"
+            )
+        k = fit.V.shape[1]
+        if fit.rank.rule == "exact" and fit.start.n_different <= k + 1:
+            points = "point" if fit.start.n_different == 1 else "different points"
+            doubts.append(
+                f"most rows are only {fit.start.n_different} {points}, so that they lie in {k} "
+                "dimensions whatever they mean, and all others look far off. If that is no "
+                "mistake in the data, give n_components, or leave repeated rows out"
             )
         if fit.rank.rule == "edge":
             doubts.append(

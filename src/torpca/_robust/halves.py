@@ -38,7 +38,8 @@ def halves(
     yield "pairs", first
     rank = n_components
     if not isinstance(rank, int):
-        rank = choose_rank(rank, principal_variances(sample, first)).rank
+        variances = principal_variances(sample, first)
+        rank = choose_rank(rank, variances, int(np.count_nonzero(first))).rank
     if rank <= MOST_BY_SUBSET and rank < min(Z.shape):
         yield "subsets", nearest_to_a_subset(sample, rank, rng)
 

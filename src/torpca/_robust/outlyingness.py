@@ -11,6 +11,8 @@ from torpca._sources.base import Floats
 
 # Directions through pairs of rows.
 N_PAIRS = 300
+# Good rows are no longer than this, in the unit of the sample.
+LONGEST = 1e3
 # Directions looked at together: so many fit in a processor's cache.
 AT_A_TIME = 64
 # Fixed-point iterations for directions of extreme kurtosis.
@@ -57,7 +59,8 @@ def _outlyingness(P: Floats, weights: Floats) -> Outlyingness:
     some, counts = rows_for_all(weights, LINE_ROWS)
     lines = describe_lines(P[some], counts)
     away = np.abs(P - lines.location)
-    size = np.max(np.abs(P), axis=0)
+    # Rounding goes with a row's own length; those of the good rows are not far from one here.
+    size = np.minimum(np.max(np.abs(P), axis=0), LONGEST)
     equal = lines.inner <= EQUAL * size
     off = np.count_nonzero(away[:, equal] > 10 * EQUAL * size[equal], axis=1).astype(np.float64)
     scale = np.maximum(lines.inner, lines.side)[~equal]

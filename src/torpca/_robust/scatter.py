@@ -25,6 +25,8 @@ N_PAIRS = 100
 ROWS_PER_DIMENSION = 10
 # Most rows are one point, or there is no dimension to spread in.
 EXACT = Spread(0.0, 0.0, 1.0)
+# A spread this small beside the numbers is what rounding leaves of equal ones.
+ROUNDING = 1e-13
 # Points at which the law of Gaussian rows is looked at.
 GRID = 4000
 
@@ -119,7 +121,7 @@ def _spans(Y: Floats, w: Floats) -> bool:
         return False
     _, C = _moments(Y, w, True)
     size = np.sqrt(np.diag(C))
-    if not size.all():
+    if np.any(size <= ROUNDING * np.max(np.abs(Y[w > 0]), axis=0)):
         return False
     return bool(np.linalg.eigvalsh(C / np.outer(size, size))[0] > 1e-10)
 

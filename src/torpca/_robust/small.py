@@ -125,7 +125,7 @@ def settle_on_all(
         spectrum = finder.spectrum(keep * sample_weight)
         if spectrum is None:
             break
-        again = choose_rank(n_components, spectrum)
+        again = choose_rank(n_components, spectrum, round(float(keep @ sample_weight)))
         if again.rank == rank or (again.rank in seen and again.rank < rank):
             # Of two ranks that each ask for the other, the larger explains enough.
             choice = again if again.rank == rank else choice

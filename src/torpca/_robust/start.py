@@ -45,6 +45,8 @@ class Start:
     agree on this one do not lie; zero if there is none."""
     n_sample: int
     """Rows looked at."""
+    n_different: int
+    """Number of different rows among those kept."""
 
     def among(self, rows: npt.NDArray[np.intp], n_rows: int) -> Start:
         """The same for a table of `n_rows` rows, of which these were the rows numbered `rows`."""
@@ -102,6 +104,7 @@ def find_start(
         name=best.name,
         others=max((new for new, old in held if new > RIVAL * old), default=0.0),
         n_sample=len(sample.rows),
+        n_different=int(np.count_nonzero(best.keep)),
     )
 
 
@@ -116,20 +119,21 @@ def settle(
     if isinstance(n_components, int):  # nothing to choose
         choice = choose_rank(n_components, np.zeros(min(sample.Z.shape)))
         return refit(name, sample, half, choice, best)
-    variances = principal_variances(sample, half)
-    choice = choose_rank(n_components, variances)
+    variances, n_rows = principal_variances(sample, half), int(np.count_nonzero(half))
+    choice = choose_rank(n_components, variances, n_rows)
     for _ in range(MAX_CHOICES):
         now = refit(name, sample, half, choice, best)
         if now.exact:
             break
-        choice = choose_rank(n_components, principal_variances(sample, now.keep))
+        # Refitted from the half again, however many rows are kept by now.
+        choice = choose_rank(n_components, principal_variances(sample, now.keep), n_rows)
         if choice.rank == now.choice.rank:
             break
     if n_components != "auto":
         return now
     # Rows without noise agree exactly or not at all. A gap may lie within the signal, or between
     # it and the few bad rows that are in this half: only the refit tells.
-    exact = exact_rank(variances, int(np.count_nonzero(half)))
+    exact = exact_rank(variances, n_rows)
     if not now.exact and exact is not None:
         again = refit(name, sample, half, exact)
         now = again if again.exact else now

@@ -36,12 +36,16 @@ class RankChoice:
     """Share of the variance that the components explain."""
 
 
-def choose_rank(n_components: int | float | str, variances: Floats) -> RankChoice:
-    """Return a rank for good rows with these principal `variances`, largest first.
+def choose_rank(
+    n_components: int | float | str, variances: Floats, n_rows: int | None = None
+) -> RankChoice:
+    """Return a rank for `n_rows` good rows with these principal `variances`, largest first.
 
     An integer is taken as it is, a fraction as the share of variance to explain. "auto" looks for
     a decisive gap: noise is flat, so the variance drops many times where the signal ends. Data
-    without such a gap have no true rank; the leading directions that explain 90 % are taken.
+    without such a gap have no true rank; the leading directions that explain 90 % are taken. It
+    never takes more than half as many directions as there are rows: so many rows lie near a
+    subspace of so many whatever they are.
     """
     v = above_rounding(variances)
     if not isinstance(n_components, str) and n_components >= 1:
@@ -51,14 +55,15 @@ def choose_rank(n_components: int | float | str, variances: Floats) -> RankChoic
     by_share = min(int(np.searchsorted(explained, wanted * (1 - 1e-12))) + 1, len(v))
     if not isinstance(n_components, str):
         return choice_of(by_share, "share", v)
-    most = min(MOST_BY_GAP, len(v) // 2)
+    by_rows = len(v) if n_rows is None else max(1, (n_rows - 1) // 2)
+    most = min(MOST_BY_GAP, len(v) // 2, by_rows)
     if most >= 1:
         gaps = v[:most] / v[1 : most + 1]
         at = int(np.argmax(gaps))
         if gaps[at] >= DECISIVE_GAP:
             return choice_of(at + 1, "gap", v)
-    if by_share > MOST_BY_SHARE:
-        return choice_of(MOST_BY_SHARE, "edge", v)
+    if by_share > min(MOST_BY_SHARE, by_rows):
+        return choice_of(min(MOST_BY_SHARE, by_rows), "edge", v)
     return choice_of(by_share, "share", v)
 
 
