@@ -9,7 +9,7 @@ from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
 # Rows looked at, and numbers in them at most.
-ROWS, NUMBERS = 200, 2**20
+ROWS, NUMBERS = 200, 2**18
 # Rows are far from zero if they are so many times their spread away, in double precision and in
 # single: rounding of one feature would be taken for a spread of all others.
 FAR = {8: 1e9, 4: 1e5}
