@@ -5,7 +5,9 @@ import gzip
 import numpy as np
 import pytest
 
-OPTIONS = {"columns": None, "id_column": None, "chunk_bytes": 512}
+from torpca._files.choose import Wanted
+
+OPTIONS = {"wanted": Wanted(), "chunk_bytes": 512}
 
 
 def arrow_or_skip():

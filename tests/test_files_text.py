@@ -1,7 +1,10 @@
 """Text files: kinds of columns, marks of missing values, names of rows, odd lines."""
 
+import gzip
 import io
+import os
 import sys
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -90,7 +93,11 @@ def test_row_names_of_r_and_pandas_are_no_feature(tmp_path):
 
 
 def test_a_first_row_taken_for_names_is_told(tmp_path):
-    assert "first row was taken" in " ".join(read_table(csv(tmp_path, "3,1,2\n1,2,3\n")).notes)
+    for names in ("3,1,2", "S1,3.5,1.5,2.5", "S1,3,4,2"):
+        row = ",".join("5678"[: names.count(",") + 1])
+        notes = " ".join(read_table(csv(tmp_path, f"{names}\n{row}\n")).notes)
+        assert "look like numbers of a row" in notes
+        assert "--no-header" in notes
     # Wavelengths are names.
     assert read_table(csv(tmp_path, "1100,1102,1104\n1,2,3\n")).notes == ()
 
@@ -134,3 +141,102 @@ def test_octane_as_csv(tmp_path):
     np.testing.assert_array_equal(itself.X, X)
     assert itself.names == tuple(names)  # named by the file's own feature_names
     assert "array 'X'" in itself.notes[0]
+
+
+# ---- what files of other programs are like -------------------------------------------------------
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_files_without_a_line_of_names(tmp_path, mark):
+    path = csv(tmp_path, mark + b"1,2,u\n3,4,v\n5,7,w\n")
+    table = read_table(path, header=False, id_column="x3")
+    assert table.names == ("x1", "x2")
+    assert table.ids.tolist() == ["u", "v", "w"]
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4], [5, 7]])
+    with pytest.raises(TableError, match=r"Line 2 .* has 1 cell"):
+        read_table(csv(tmp_path, "1,2\n3\n"), header=False)
+
+
+def test_standard_input_without_a_line_of_names(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"1,2\n3,4\n")))
+    np.testing.assert_array_equal(read_table("-", header=False).X, [[1, 2], [3, 4]])
+
+
+def test_commas_before_decimals(tmp_path):
+    path = csv(tmp_path, "a;b\n1,5;-2\n3,25e1;NA\n+,5;4\n")
+    with pytest.raises(TableError, match=r"'a' .* such as '1,5' in row 1\. Use --decimal"):
+        read_table(path, delimiter=";", missing="drop-rows")
+    table = read_table(path, delimiter=";", decimal=",", missing="drop-rows")
+    np.testing.assert_array_equal(table.X, [[1.5, -2.0], [0.5, 4.0]])
+    with pytest.raises(TableError, match="cannot both be ','"):
+        read_table(path, decimal=",")
+    with pytest.raises(TableError, match="decimal mark 'x'"):
+        read_table(path, decimal="x")
+
+
+def test_columns_that_are_not_to_be_used(tmp_path):
+    path = csv(tmp_path, "a,b,c,d\n1,2,,x\n3,4,,y\n5,7,1,z\n")
+    table = read_table(path, exclude=["c"])
+    assert (table.names, len(table.X)) == (("a", "b"), 3)
+    assert [name for name, _ in table.left_out] == ["d"]  # nobody need be told of what they asked
+    with pytest.raises(TableError, match="twice: 'a'"):
+        read_table(path, columns=["a", "b"], exclude=["a"])
+    with pytest.raises(TableError, match=r"no column 'C'\. Did you mean 'c'"):
+        read_table(path, exclude="C")
+
+
+def test_a_quote_within_a_name_is_a_letter(tmp_path):
+    table = read_table(csv(tmp_path, 'len 5",b\n' + "1,2\n3,5\n" * 50_000))
+    assert table.names == ('len 5"', "b")
+    assert len(table.X) == 100_000
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz"])
+@pytest.mark.parametrize("packed", [True, False])
+def test_gzip_is_told_by_its_bytes_and_not_by_the_name(tmp_path, name, packed):
+    content = b"a,b\n1,2\n3,5\n"
+    path = csv(tmp_path, gzip.compress(content) if packed else content, name)
+    np.testing.assert_array_equal(read_table(path).X, [[1, 2], [3, 5]])
+
+
+def test_gzip_on_standard_input(monkeypatch):
+    arrow_or_skip()
+    packed = io.BufferedReader(io.BytesIO(gzip.compress(b"a,b\n1,2\n3,5\n")))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=packed))
+    np.testing.assert_array_equal(read_table("-").X, [[1, 2], [3, 5]])
+
+
+def test_standard_input_that_is_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(TableError, match="Standard input is closed"):
+        read_table("-")
+
+
+def test_a_pipe_is_read_as_csv(tmp_path):
+    arrow_or_skip()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(b"a,b\n1,2\n3,5\n"))
+    writer.start()
+    np.testing.assert_array_equal(read_table(pipe).X, [[1, 2], [3, 5]])
+    writer.join()
+
+
+def test_columns_that_count_the_rows_are_told(tmp_path):
+    lines = [f"{i},{i * i % 7},{100 + i},{2 * i}" for i in range(1, 30)]
+    notes = " ".join(read_table(csv(tmp_path, "id,x,time,y\n" + "\n".join(lines) + "\n")).notes)
+    assert "'id' and 'time' count the rows" in notes
+    assert "--id-column" in notes
+    lines[3] = "4,,104,8"  # numbers of the file, not of the rows that are left
+    path = csv(tmp_path, "id,x,time,y\n" + "\n".join(lines) + "\n")
+    table = read_table(path, missing="drop-rows")
+    assert "'id' and 'time' count the rows" in " ".join(table.notes)
+    assert table.numbers.tolist() == [1, 2, 3, *range(5, 30)]
+
+
+def test_the_column_that_costs_most_rows_is_named(tmp_path):
+    lines = [f"{i},{i % 3},{i if i % 5 == 0 else ''}" for i in range(20)]
+    path = csv(tmp_path, "a,b,rare\n" + "\n".join(lines) + "\n")
+    notes = " ".join(read_table(path, missing="drop-rows").notes)
+    assert "16 rows of 20 were left out" in notes
+    assert "Most values are missing in 'rare' (16): without such columns (--exclude)" in notes

@@ -15,7 +15,8 @@ from torpca._sources.base import Floats, Mask
 # Marks of a missing value that spreadsheets, databases, R, pandas and the UCI collection write.
 MISSING = (
     *("", "NA", "N/A", "n/a", "na", "<NA>", "#N/A", "#NA", "NaN", "nan", "-nan", "NULL", "null"),
-    *("None", "none", "?", ".", "#DIV/0!", "#VALUE!", "#REF!"),
+    *("Null", "None", "none", "?", ".", "-", "--", "*", "n.d.", "N.D.", "nd", "NaT"),
+    *("#DIV/0!", "#VALUE!", "#REF!", "#NUM!"),
 )
 NUMBER = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}\b")
@@ -87,12 +88,17 @@ class TextColumn:
     """What has been seen so far of a column of a text file."""
 
     name: str
+    decimal: str = "."
+    """What stands before the decimals of its numbers."""
     numbers: Seen = field(default_factory=Seen)
     truths: Seen = field(default_factory=Seen)
     words: Seen = field(default_factory=Seen)
 
     def read(self, cells: Any, start: int) -> Floats:
         """Values (n,) of an Arrow array of text whose first cell is in row `start`, from 0."""
+        if self.decimal != ".":
+            replace = need("pyarrow.compute", "cli", "Reading text").replace_substring
+            cells = replace(cells, self.decimal, ".")
         values, others = numbers(cells)
         self.numbers.add(cells, np.flatnonzero(~np.isnan(values)), start)
         if len(others):
@@ -115,6 +121,11 @@ class TextColumn:
         missing value that is not known here. To leave the feature out without asking would change
         the answer, so that is an error. A few numbers among words, such as codes, are words.
         """
+        if DECIMAL_COMMA.fullmatch(self.words.first):
+            raise TableError(
+                f"Column {shown(self.name)} of {title} has numbers with a comma before their "
+                f"decimals, such as {self.words}. Use --decimal ',' (decimal=',')."
+            )
         if sum(kind.n > 0 for kind in (self.numbers, self.truths, self.words)) <= 1:
             return self._text() if self.words.n else ""
         if self.words.n > self.numbers.n + self.truths.n:
@@ -134,6 +145,4 @@ class TextColumn:
     def _text(self) -> str:
         if DATE.match(self.words.first):
             return f"dates, such as {self.words}"
-        if DECIMAL_COMMA.fullmatch(self.words.first):
-            return f"text, such as {self.words}; numbers are written with a point, not a comma"
         return f"text, such as {self.words}"

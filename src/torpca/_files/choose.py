@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,79 +23,80 @@ class Chosen:
     left_out: tuple[tuple[str, str], ...]
 
 
-def check_names(
-    title: str, names: Sequence[str], columns: Sequence[str] | None, id_column: str | None
-) -> None:
-    """Raise an error if names occur twice, or if a column asked for is not there."""
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise TableError(
-            f"{title} has {counted(len(twice), 'column name')} more than once: "
-            f"{listed(map(shown, twice))}. Give every column a name of its own; if the file has no "
-            "line of names, put one first."
-        )
-    if id_column is not None and id_column not in names:
-        raise TableError(
-            f"{title} has no column {shown(id_column)} to name rows by. {similar(id_column, names)}"
-        )
-    if columns is None:
-        return
-    for name in columns:
-        if name not in names:
-            raise TableError(f"{title} has no column {shown(name)}. {similar(name, names)}")
-        if name == id_column:
+@dataclass(frozen=True)
+class Wanted:
+    """What somebody asked for."""
+
+    columns: tuple[str, ...] | None = None
+    """Columns to use, in their order. By default all columns of numbers that have a name."""
+    exclude: tuple[str, ...] = ()
+    """Columns not to use."""
+    id_column: str | None = None
+    """The column that names the rows; it is none of those used."""
+    id_if_there: bool = False
+    """Whether that column may be missing."""
+
+    def checked(self, title: str, names: Sequence[str]) -> Wanted:
+        """The same for a table with columns `names`, all of which must be there, and once."""
+        if self.id_if_there and self.id_column not in names:
+            return replace(self, id_column=None).checked(title, names)
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
             raise TableError(
-                f"Column {shown(name)} cannot name the rows and be a feature at the same time. "
-                "Take it out of the columns, or name the rows by another column."
+                f"{title} has {counted(len(twice), 'column name')} more than once: "
+                f"{listed(map(shown, twice))}. Give every column a name of its own; if the file "
+                "has no line of names, use --no-header (header=False)."
             )
-    if len(set(columns)) < len(columns):
-        double = [name for name, count in Counter(columns).items() if count > 1]
-        raise TableError(f"Columns asked for twice: {listed(map(shown, double))}. Name each once.")
+        if self.id_column is not None and self.id_column not in names:
+            raise TableError(
+                f"{title} has no column {shown(self.id_column)} to name rows by. "
+                f"{similar(self.id_column, names)}"
+            )
+        asked = (*(self.columns or ()), *self.exclude)
+        for name in asked:
+            if name not in names:
+                raise TableError(f"{title} has no column {shown(name)}. {similar(name, names)}")
+        if self.columns is not None and self.id_column in self.columns:
+            raise TableError(
+                f"Column {shown(str(self.id_column))} cannot name the rows and be a feature at the "
+                "same time. Take it out of the columns, or name the rows by another column."
+            )
+        double = [name for name, count in Counter(asked).items() if count > 1]
+        if double:
+            raise TableError(
+                f"Columns named twice: {listed(map(shown, double))}. Name each once, to be used or "
+                "to be left out."
+            )
+        return self
 
+    def may_use(self, name: str) -> bool:
+        """Whether a column is not ruled out by what was asked for."""
+        if name == self.id_column or name in self.exclude:
+            return False
+        return self.columns is None or name in self.columns
 
-def choose(
-    title: str,
-    names: Sequence[str],
-    reasons: Sequence[str],
-    columns: Sequence[str] | None,
-    id_column: str | None,
-) -> Chosen:
-    """The columns to use.
+    def choose(self, title: str, names: Sequence[str], reasons: Sequence[str]) -> Chosen:
+        """The columns to use, of all `names`.
 
-    Parameters
-    ----------
-    title : str
-        What the file is called in messages.
-    names : sequence of str
-        All columns.
-    reasons : sequence of str
-        Why a column cannot be used, "" for a column of numbers.
-    columns : sequence of str, optional
-        Those asked for, in their order. By default all columns of numbers that have a name.
-    id_column : str, optional
-        The column that names the rows; it is none of those used.
-
-    Returns
-    -------
-    Chosen
-    """
-    if columns is not None:
-        where = {name: i for i, name in enumerate(names)}
-        for name in columns:
-            if reasons[where[name]]:
-                raise TableError(
-                    f"Column {shown(name)} of {title} cannot be used: {reasons[where[name]]}. "
-                    "Choose columns of numbers."
-                )
-        places = [where[name] for name in columns]
+        `reasons` say why a column cannot be used, "" for a column of numbers.
+        """
         left_out: tuple[tuple[str, str], ...] = ()
-    else:
-        why = [reasons[i] or ("" if name else NO_NAME) for i, name in enumerate(names)]
-        others = [i for i, name in enumerate(names) if name != id_column]
-        places = [i for i in others if not why[i]]
-        left_out = tuple((names[i], why[i]) for i in others if why[i])
-    check_enough(title, [names[i] for i in places], left_out)
-    return Chosen(np.array(places, dtype=np.intp), tuple(names[i] for i in places), left_out)
+        if self.columns is not None:
+            where = {name: i for i, name in enumerate(names)}
+            for name in self.columns:
+                if reasons[where[name]]:
+                    raise TableError(
+                        f"Column {shown(name)} of {title} cannot be used: {reasons[where[name]]}. "
+                        "Choose columns of numbers."
+                    )
+            places = [where[name] for name in self.columns]
+        else:
+            why = [reasons[i] or ("" if name else NO_NAME) for i, name in enumerate(names)]
+            others = [i for i, name in enumerate(names) if self.may_use(name)]
+            places = [i for i in others if not why[i]]
+            left_out = tuple((names[i], why[i]) for i in others if why[i])
+        check_enough(title, [names[i] for i in places], left_out)
+        return Chosen(np.array(places, dtype=np.intp), tuple(names[i] for i in places), left_out)
 
 
 def check_enough(

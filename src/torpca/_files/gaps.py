@@ -63,13 +63,19 @@ class Gaps:
         if missing == "error":
             raise TableError(
                 f"{title} has {total}, {where}. Leave those rows out with --missing drop-rows "
-                "(missing='drop-rows'), or choose columns without missing values with --columns."
+                "(missing='drop-rows'), or columns with --exclude (exclude=...)."
             )
         if incomplete.all():
             raise TableError(
-                f"{title} has {total}, {where}: no row is complete, so none would be left. Choose "
-                "columns with fewer missing values with --columns."
+                f"{title} has {total}, {where}: no row is complete, so none would be left. Leave "
+                "columns with many missing values out with --exclude (exclude=...)."
             )
+
+    def most_often_missing(self, names: tuple[str, ...]) -> str:
+        """The columns in which most values are missing, in words."""
+        counts = np.where(self.empty_columns, 0, self.of_columns)
+        worst = [j for j in np.argsort(-counts, kind="stable") if 2 * counts[j] > np.max(counts)]
+        return listed(f"{shown(names[j])} ({counts[j]})" for j in worst)
 
     def _where(self, names: tuple[str, ...], counts: npt.NDArray[np.int64], rows: Mask) -> str:
         """``in 2 columns ('a': 3, 'b': 1) and 4 rows (2, 5, 9 and 11)``; rows count from 1."""

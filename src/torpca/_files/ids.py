@@ -56,7 +56,8 @@ def row_names(
         names = names.astype(f"U{max(names.dtype.itemsize // 4, *map(len, words))}")
         names[nameless] = words
         which = counted(len(nameless), "row")
-        notes.append(f"{which} without a value in column {shown(column)} are called by number.")
+        verb = "is" if len(nameless) == 1 else "are"
+        notes.append(f"{which} without a value in column {shown(column)} {verb} called by number.")
     # Hashes take less room than the names, and two that agree by chance are next to impossible.
     distinct = len(np.unique(np.fromiter(map(hash, names), dtype=np.int64, count=len(names))))
     if distinct < len(names):

@@ -12,11 +12,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from torpca._files.choose import check_names, choose
+from torpca._files.choose import Wanted
 from torpca._files.errors import TableError, counted, listed, shown
 from torpca._files.ids import texts_of_numbers
 from torpca._files.scratch import Scratch
-from torpca._files.stored import Numbers, StoredArray
+from torpca._files.stored import Numbers, StoredArray, numbered
 
 SUFFIXES = (".npy", ".npz")
 # Names of an array of an .npz file that holds the names of the columns.
@@ -194,8 +194,7 @@ def from_array(
     array: Numbers,
     title: str,
     *,
-    columns: Sequence[str] | None,
-    id_column: str | None,
+    wanted: Wanted,
     chunk_bytes: int,
     names: Sequence[str] | None = None,
     notes: tuple[str, ...] = (),
@@ -203,11 +202,11 @@ def from_array(
     """Columns of an array, called x1, x2, ... unless they have names."""
     if names is None:
         names = numbered(array.shape[1])
-    check_names(title, names, columns, id_column)
-    chosen = choose(title, names, [""] * len(names), columns, id_column)
+    wanted = wanted.checked(title, names)
+    chosen = wanted.choose(title, names, [""] * len(names))
     labels = None
-    if id_column is not None:
-        labels = [texts_of_numbers(array[:, list(names).index(id_column)])]
+    if wanted.id_column is not None:
+        labels = [texts_of_numbers(array[:, list(names).index(wanted.id_column)])]
     return StoredArray(
         array,
         chosen.names,
@@ -217,8 +216,3 @@ def from_array(
         notes=notes,
         chunk_bytes=chunk_bytes,
     )
-
-
-def numbered(d: int) -> tuple[str, ...]:
-    """Names x1, x2, ... for columns that have none."""
-    return tuple(f"x{i}" for i in range(1, d + 1))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._files.choose import check_names, choose
+from torpca._files.choose import Wanted
 from torpca._files.errors import TableError, need, shown
 from torpca._files.ids import texts
 from torpca._files.stored import Numbers, Stored, Texts, rows_of
@@ -30,26 +30,26 @@ class StoredParquet(Stored):
         self,
         path: str | Path,
         *,
-        columns: Sequence[str] | None,
-        id_column: str | None,
+        wanted: Wanted,
         chunk_bytes: int,
     ) -> None:
         pa = need("pyarrow", "cli", "Reading Parquet files")
-        self.path, self.id_column = path, id_column
+        self.path = path
         with self._opened() as file:
             schema, metadata = file.schema_arrow, file.metadata
             groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         if not schema.names:
             raise TableError(f"{path} has no columns. Give a file with columns of numbers.")
-        check_names(str(path), schema.names, columns, id_column)
+        wanted = wanted.checked(str(path), schema.names)
+        self.id_column = wanted.id_column
         index = index_columns(schema)
         reasons = [
             "it is the index that pandas stored" if name in index else why_no_numbers(pa, kind)
             for name, kind in zip(schema.names, schema.types, strict=True)
         ]
-        if columns is not None:  # an index of numbers is a feature if somebody says so
+        if wanted.columns is not None:  # an index of numbers is a feature if somebody says so
             reasons = [why_no_numbers(pa, kind) for kind in schema.types]
-        chosen = choose(str(path), schema.names, reasons, columns, id_column)
+        chosen = wanted.choose(str(path), schema.names, reasons)
         self.names, self.left_out = chosen.names, chosen.left_out
         # Numbers of the rows at which the row groups begin, and of the end.
         self.edges = np.concatenate([[0], np.cumsum(groups)]).astype(np.intp)

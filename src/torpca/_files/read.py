@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from torpca._files import npy, parquet, text, zarr
+from torpca._files.choose import Wanted
 from torpca._files.errors import TableError, shown, similar
 from torpca._files.stored import Stored
 from torpca._files.table import FileTable, assemble
@@ -26,9 +27,13 @@ def read_table(
     path: str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
     id_column: str | None = None,
+    id_if_there: bool = False,
     missing: str = "error",
     delimiter: str | None = None,
+    decimal: str = ".",
+    header: bool = True,
     chunk_bytes: int = CHUNK_BYTES,
     memory_bytes: int = MEMORY_BYTES,
     progress: Callable[[int, int | None], None] | None = None,
@@ -39,18 +44,26 @@ def read_table(
     ----------
     path : str or path
         A CSV or TSV file (gzip too), a Parquet file, .npy, .npz or Zarr, told apart by the ending
-        of the name; or "-" for CSV from standard input. Text files begin with a line of names.
+        of the name; or "-" for CSV from standard input. A pipe is read as CSV too.
     columns : sequence of str, optional
         Columns to use, in this order. By default all columns of numbers: integers, floats,
         decimals, true and false. Text and dates are left out. A column of a text file that holds
         numbers and a few words is an error, because to leave it out would change the answer.
+    exclude : sequence of str, default=()
+        Columns not to use.
     id_column : str, optional
         Column that names the rows. By default they are numbered, from 1.
+    id_if_there : bool, default=False
+        Whether rows are numbered, too, if there is no such column.
     missing : {"error", "drop-rows"}, default="error"
         What to do about missing values: raise an error that says where they are, or leave out
         the rows that have some. Columns without any value are left out in both cases.
     delimiter : str, optional
         What separates the cells of a text file. By default a tab for .tsv and .tab, else a comma.
+    decimal : {".", ","}, default="."
+        What stands before the decimals of numbers in a text file.
+    header : bool, default=True
+        Whether a text file begins with a line of names; without, columns are called x1, x2, ...
     chunk_bytes : int, default=2**23
         Numbers (in bytes) read at a time.
     memory_bytes : int, default=10**9
@@ -88,26 +101,27 @@ def read_table(
     """
     if missing not in ("error", "drop-rows"):
         raise TableError(f"missing={missing!r} must be 'error' or 'drop-rows'.")
-    if isinstance(columns, str):
-        columns = [columns]
+    columns = [columns] if isinstance(columns, str) else columns
+    exclude = [exclude] if isinstance(exclude, str) else exclude
     if columns is not None and not columns:
         raise TableError("No columns were named. Name at least two, or none to use all of numbers.")
+    wanted = Wanted(
+        None if columns is None else tuple(columns), tuple(exclude), id_column, id_if_there
+    )
     title = "standard input" if path == "-" else os.fspath(path)
     try:
         stored = open_table(
             os.fspath(path),
-            delimiter=delimiter,
+            text_options={"delimiter": delimiter, "decimal": decimal, "header": header},
             memory_bytes=memory_bytes,
             progress=progress,
-            columns=None if columns is None else tuple(columns),
-            id_column=id_column,
+            wanted=wanted,
             chunk_bytes=chunk_bytes,
         )
         return assemble(
             stored,
             title,
-            columns=columns,
-            id_column=id_column,
+            wanted=wanted,
             missing=missing,
             memory_bytes=memory_bytes,
             progress=progress,
@@ -133,13 +147,13 @@ def release() -> None:
 
 
 def open_table(
-    path: str, *, delimiter: str | None, memory_bytes: int, progress: Any, **options: Any
+    path: str, *, text_options: dict[str, Any], memory_bytes: int, progress: Any, **options: Any
 ) -> Stored:
     """The table in a file, as its format stores it."""
     kind = ".csv" if path == "-" else kind_of(Path(path))
     if kind in text.SUFFIXES:
         return text.read_text(
-            path, delimiter=delimiter, memory_bytes=memory_bytes, progress=progress, **options
+            path, memory_bytes=memory_bytes, progress=progress, **text_options, **options
         )
     if kind in parquet.SUFFIXES:
         return parquet.StoredParquet(path, **options)
@@ -161,6 +175,8 @@ def kind_of(path: Path) -> str:
         if zarr.is_zarr(path):
             return ".zarr"
         raise TableError(f"{path} is a folder, and no Zarr store. Name a file in it. {READABLE}.")
+    if not path.is_file():  # a pipe or a device
+        return ".csv"
     name = path.name.lower()
     plain = Path(name.removesuffix(".gz")).suffix
     if name.endswith(".gz") and plain in text.SUFFIXES:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from torpca._files.choose import check_enough
+from torpca._files.choose import Wanted, check_enough
 from torpca._files.chunked import ChunkedSource
 from torpca._files.errors import NAMED, TableError, counted, listed, shown
 from torpca._files.gaps import Gaps
 from torpca._files.ids import row_names, row_numbers
 from torpca._files.stored import Numbers, Stored, Texts, windows
+
+# More rows than this share left out are worth a word on why.
+MANY = 0.1
+# Rows by which columns that count them are told.
+LOOKED_AT = 100
 
 Progress = Callable[[int, int | None], None]
 
@@ -30,6 +35,8 @@ class FileTable:
     """Columns used, (d,)."""
     ids: Texts = field(repr=False)
     """What each row is called, (n,): its value in the id column, else its number, from 1."""
+    numbers: npt.NDArray[np.intp] = field(repr=False)
+    """Number of each row in the file, (n,), from 1."""
     left_out: tuple[tuple[str, str], ...] = ()
     """Columns that were not used, each with the reason."""
     dropped: npt.NDArray[np.intp] = field(
@@ -44,8 +51,7 @@ def assemble(
     stored: Stored,
     title: str,
     *,
-    columns: Sequence[str] | None,
-    id_column: str | None,
+    wanted: Wanted,
     missing: str,
     memory_bytes: int,
     progress: Progress | None = None,
@@ -64,7 +70,7 @@ def assemble(
             progress(start + len(block), n)
     X = fill if X is None else X
     empty = gaps.empty_columns
-    if columns is not None and empty.any():
+    if wanted.columns is not None and empty.any():
         none = listed(shown(stored.names[j]) for j in np.flatnonzero(empty))
         raise TableError(
             f"Columns asked for have no values in {title}: {none}. Choose columns that have some."
@@ -82,16 +88,22 @@ def assemble(
     ids: Texts = row_numbers(rows)
     about_ids: tuple[str, ...] = ()
     labels = stored.labels()
-    if labels is not None and id_column is not None:
-        ids, about_ids = row_names(id_column, labels, rows, memory_bytes)
+    if labels is not None and wanted.id_column is not None:
+        ids, about_ids = row_names(wanted.id_column, labels, rows, memory_bytes)
     dropped = np.flatnonzero(incomplete) + 1
-    notes = [*about_left_out(left_out), *about_dropped(dropped, n), *about_ids, *stored.notes]
+    notes = [
+        *about_left_out(left_out),
+        *about_dropped(dropped, n, gaps.most_often_missing(stored.names)),
+        *about_ids,
+        *about_counters(X, names, rows),
+        *stored.notes,
+    ]
     if isinstance(X, ChunkedSource):
         notes.append(
             f"The table takes {8 * X.shape[0] * X.shape[1] / 1e9:.1f} GB as numbers, so it is not "
             "held in memory but read again at every pass."
         )
-    return FileTable(X, names, ids, left_out, dropped, tuple(notes))
+    return FileTable(X, names, ids, rows + 1, left_out, dropped, tuple(notes))
 
 
 def subset(
@@ -137,11 +149,33 @@ def about_left_out(left_out: tuple[tuple[str, str], ...]) -> list[str]:
     return [f"{counted(len(left_out), 'column')} left out: {words}."]
 
 
-def about_dropped(dropped: npt.NDArray[np.intp], n: int) -> list[str]:
-    """A sentence on the rows left out."""
+def about_dropped(dropped: npt.NDArray[np.intp], n: int, missing_in: str) -> list[str]:
+    """Sentences on the rows left out, and where most of their values are missing."""
     if not len(dropped):
         return []
     which = listed(dropped[:NAMED], len(dropped))
     rows = f"{counted(len(dropped), 'row')} of {counted(n, 'row').split(' row')[0]}"
     verb = "was" if len(dropped) == 1 else "were"
-    return [f"{rows} {verb} left out because a value is missing: {which}."]
+    told = [f"{rows} {verb} left out because a value is missing: {which}."]
+    if len(dropped) > MANY * n:
+        told.append(
+            f"Most values are missing in {missing_in}: without such columns (--exclude) more rows "
+            "are left."
+        )
+    return told
+
+
+def about_counters(X: Any, names: tuple[str, ...], rows: npt.NDArray[np.intp]) -> list[str]:
+    """A sentence on columns that count the rows: they name rows, and are no feature."""
+    places = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(np.intp))
+    if len(places) < 3:
+        return []
+    away = X.take(places) if isinstance(X, ChunkedSource) else X[places].astype(np.float64)
+    away = away - rows[places, None]
+    counters = [shown(names[j]) for j in np.flatnonzero(np.ptp(away, axis=0) == 0)]
+    if not counters:
+        return []
+    return [
+        f"{listed(counters)} {'counts' if len(counters) == 1 else 'count'} the rows. If that is no "
+        "feature, name the rows by it (--id-column) or leave it out (--exclude)."
+    ]

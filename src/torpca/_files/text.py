@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
-import sys
-import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from torpca._files.cells import TextColumn
-from torpca._files.choose import check_names, choose
+from torpca._files.choose import Wanted
 from torpca._files.errors import TableError, counted, listed, need, shown
 from torpca._files.growing import Growing
 from torpca._files.ids import texts
-from torpca._files.stored import StoredArray, Texts
+from torpca._files.opened import Rejoined, can_be_read_again, opened
+from torpca._files.stored import StoredArray, Texts, numbered
 
 Progress = Callable[[int, int | None], None]
 
@@ -30,14 +29,17 @@ DELIMITERS = {",": ("commas", "','"), ";": ("semicolons", "';'"), "\t": ("tabs",
 TABS = {"\\t": "\t", "tab": "\t"}
 # A block holds at least so many times the bytes of the names: a row may be longer than they are.
 HEADERS_PER_BLOCK = 16
+# A record of names takes no more lines than this, and a line no more bytes.
+MOST_LINES, LONGEST_LINE = 1000, 2**28
 
 
 def read_text(
     path: str | Path,
     *,
-    columns: Sequence[str] | None,
-    id_column: str | None,
+    wanted: Wanted,
     delimiter: str | None,
+    decimal: str,
+    header: bool,
     chunk_bytes: int,
     memory_bytes: int,
     progress: Progress | None = None,
@@ -45,23 +47,26 @@ def read_text(
     """The columns of numbers of a text file, parsed once."""
     title = "standard input" if path == "-" else str(path)
     delimiter = delimiter_of(path, delimiter)
+    check_decimal(decimal, delimiter)
     with opened(path, title) as file, closing(Growing(memory_bytes)) as growing:
-        names, length = header(file, title, delimiter)
-        check_names(title, names, columns, id_column)
-        ids = None if id_column is None else names.index(id_column)
-        used = [
-            i for i, name in enumerate(names) if i != ids and (columns is None or name in columns)
-        ]
+        first = first_record(file, title, delimiter)
+        names, rest = first.names, file
+        if not header:
+            names = list(numbered(len(names)))
+            rest = io.BufferedReader(Rejoined(first.raw, file))
+        wanted = wanted.checked(title, names)
+        ids = None if wanted.id_column is None else names.index(wanted.id_column)
+        used = [i for i, name in enumerate(names) if wanted.may_use(name)]
         batches = parsed(
-            file,
+            rest,
             len(names),
             used if ids is None else [*used, ids],
             path=path,
             title=title,
             delimiter=delimiter,
-            block=max(chunk_bytes, HEADERS_PER_BLOCK * length),
+            block=max(chunk_bytes, HEADERS_PER_BLOCK * len(first.raw)),
         )
-        seen = {i: TextColumn(names[i]) for i in used}
+        seen = {i: TextColumn(names[i], decimal) for i in used}
         labels: list[Texts] = []
         held: list[int] | None = None
         n = 0
@@ -82,14 +87,14 @@ def read_text(
                 "file with rows under it."
             )
         reasons = [seen[i].reason(title) if i in seen else "" for i in range(len(names))]
-        chosen = choose(title, names, reasons, columns, id_column)
+        chosen = wanted.choose(title, names, reasons)
         return StoredArray(
             growing.finish(),
             chosen.names,
             columns=np.array([held.index(i) for i in chosen.places], dtype=np.intp),
             labels=None if ids is None else labels,
             left_out=chosen.left_out,
-            notes=tuple(told(names, list(seen.values()), growing.on_disk)),
+            notes=tuple(told(names, list(seen.values()), growing.on_disk, header)),
             chunk_bytes=chunk_bytes,
         )
 
@@ -108,56 +113,67 @@ def delimiter_of(path: str | Path, delimiter: str | None) -> str:
     return delimiter
 
 
-# ---- the bytes -----------------------------------------------------------------------------------
-
-
-@contextmanager
-def opened(path: str | Path, title: str) -> Iterator[Any]:
-    """The bytes of a file or of standard input, unpacked."""
-    try:
-        if path == "-":
-            yield sys.stdin.buffer
-        elif str(path).lower().endswith(".gz"):
-            with gzip.open(path, "rb") as file:
-                yield file
-        else:
-            with open(path, "rb") as file:
-                yield file
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+def check_decimal(decimal: str, delimiter: str) -> None:
+    """Raise an error if numbers cannot have this mark before their decimals."""
+    if decimal not in (".", ","):
+        raise TableError(f"The decimal mark {decimal!r} is not allowed; give '.' or ','.")
+    if decimal == delimiter:
         raise TableError(
-            f"{title} is a broken gzip file: {str(error) or type(error).__name__}. It may have "
-            "been copied only in part; copy it again."
-        ) from error
+            f"The decimal mark and the delimiter cannot both be {decimal!r}. Such files mostly "
+            "have semicolons between cells: use --delimiter ';'."
+        )
 
 
-def header(file: IO[bytes], title: str, delimiter: str) -> tuple[list[str], int]:
-    """Names of the columns, and the number of bytes they take."""
-    line = b""
-    mark = codecs.BOM_UTF8
-    # A name in quotes may hold a line break.
-    while not line.strip() or line.count(b'"') % 2:
-        more = file.readline()
-        if not more:
-            break
-        line = (line if line.strip() else b"") + more.removeprefix(mark)
-        mark = b""
-    if not line.strip():
-        raise TableError(f"{title} is empty. Give a file with a line of names and rows under it.")
+# ---- the first record ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FirstRecord:
+    """Cells of the first line that is not blank, and all bytes up to its end."""
+
+    names: list[str]
+    raw: bytes
+
+
+def first_record(file: IO[bytes], title: str, delimiter: str) -> FirstRecord:
+    """The first record, which may take several lines: a name in quotes may hold a line break."""
+    raw: list[bytes] = []
+
+    def lines() -> Iterator[str]:
+        while len(raw) < MOST_LINES and (line := file.readline(LONGEST_LINE)):
+            raw.append(line.removeprefix(codecs.BOM_UTF8) if not raw else line)
+            yield raw[-1].decode("utf-8")
+
+    record: list[str] = []
     try:
-        text = line.decode("utf-8")
+        for record in csv.reader(lines(), delimiter=delimiter):
+            if any(cell.strip() for cell in record):
+                break
     except UnicodeDecodeError as error:
         raise not_utf8(title) from error
-    # The parts of one record: the module has no way to parse a text but by lines.
-    try:
-        record = next(csv.reader(text.splitlines(keepends=True), delimiter=delimiter))
     except csv.Error as error:
+        if b"\r" in raw[-1].rstrip(b"\r\n"):
+            raise TableError(
+                f"The lines of {title} end as on very old Macs. Save it with line ends of today."
+            ) from error
         raise TableError(
             f"The first line of {title} could not be read as names of columns: {error}. Put a line "
             "of names first."
         ) from error
+    if len(raw) == MOST_LINES:
+        raise TableError(
+            f"A quote that opens in the first line of {title} is not closed in the next "
+            f"{MOST_LINES} lines. Close it, or take it out."
+        )
     names = [name.strip() for name in record]
+    if not any(names):
+        raise TableError(f"{title} is empty. Give a file with a line of names and rows under it.")
     if len(names) == 1:
-        others = [words for mark, words in DELIMITERS.items() if mark in text and mark != delimiter]
+        others = [
+            words
+            for mark, words in DELIMITERS.items()
+            if mark.encode() in raw[-1] and mark != delimiter
+        ]
         hint = (
             f"If its columns are separated by {others[0][0]}, use --delimiter {others[0][1]}."
             if others
@@ -165,7 +181,7 @@ def header(file: IO[bytes], title: str, delimiter: str) -> tuple[list[str], int]
             "--delimiter, by another character."
         )
         raise TableError(f"{title} has only one column, {shown(names[0])}. {hint}")
-    return names, len(line)
+    return FirstRecord(names, b"".join(raw))
 
 
 def not_utf8(title: str) -> TableError:
@@ -234,13 +250,15 @@ def parsed(
 
 def ragged_row(path: str | Path, title: str, delimiter: str, row: Any) -> TableError:
     """The error of a row with too few or too many cells."""
-    line = None if path == "-" else ragged_line(path, title, delimiter, row.expected_columns)
+    line = None
+    if can_be_read_again(path):
+        line = ragged_line(path, title, delimiter, row.expected_columns)
     # Arrow counts rows, not lines: a line may be blank, and a cell in quotes may hold several.
     where = f"Row {row.number}" if line is None else f"Line {line}"
     return TableError(
         f"{where} of {title} has {counted(row.actual_columns, 'cell')}, but there are "
-        f"{row.expected_columns} column names: {shown(row.text or '')}. Give every row as many "
-        "cells as there are names, and put cells that hold the delimiter in quotes."
+        f"{row.expected_columns} in the first line: {shown(row.text or '')}. Give every row as "
+        "many cells, and put cells that hold the delimiter in quotes."
     )
 
 
@@ -263,7 +281,9 @@ def ragged_line(path: str | Path, title: str, delimiter: str, expected: int) -> 
 # ---- what to tell --------------------------------------------------------------------------------
 
 
-def told(names: Sequence[str], seen: Sequence[TextColumn], on_disk: bool) -> Iterator[str]:
+def told(
+    names: Sequence[str], seen: Sequence[TextColumn], on_disk: bool, header: bool
+) -> Iterator[str]:
     """What was assumed while reading, one sentence each."""
     truths = [shown(column.name) for column in seen if column.true_or_false]
     if truths:
@@ -273,14 +293,18 @@ def told(names: Sequence[str], seen: Sequence[TextColumn], on_disk: bool) -> Ite
             "The table is large, so its numbers are read from a temporary copy on disk, which is "
             "gone when the run ends."
         )
-    try:
-        values = [float(name) for name in names]
-    except ValueError:
-        return
-    # Wavelengths, times and places are names as well, but these go up or down.
-    steps = np.sign(np.diff(values))
-    if not np.all(steps == steps[0]):
+    if header and look_like_a_row(names):
         yield (
-            "All column names are numbers; if the file has no line of names, its first row was "
-            "taken for one."
+            "The column names look like numbers of a row; if the file has no line of names, use "
+            "--no-header (header=False)."
         )
+
+
+def look_like_a_row(names: Sequence[str]) -> bool:
+    """Whether most names are numbers, in no order: wavelengths and times go up or down."""
+    values = []
+    for name in names:
+        with suppress(ValueError):
+            values.append(float(name))
+    steps = np.sign(np.diff(values))
+    return 2 * len(values) > len(names) and len(values) > 1 and not np.all(steps == steps[0])

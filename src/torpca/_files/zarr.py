@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from torpca._files.choose import check_names, choose
+from torpca._files.choose import Wanted
 from torpca._files.errors import TableError, counted, listed, need, shown
 from torpca._files.ids import texts_of_numbers
-from torpca._files.npy import Header, check_table, numbered, why_no_numbers
-from torpca._files.stored import Numbers, Stored, Texts, result_dtype, rows_of, windows
+from torpca._files.npy import Header, check_table, why_no_numbers
+from torpca._files.stored import Numbers, Stored, Texts, numbered, result_dtype, rows_of, windows
 from torpca._sources.base import Mask
 
 # Files that tell a Zarr folder from any other, of versions 3 and 2 of the format.
@@ -33,16 +33,16 @@ class StoredZarr(Stored):
         self,
         path: str | Path,
         *,
-        columns: Sequence[str] | None,
-        id_column: str | None,
+        wanted: Wanted,
         chunk_bytes: int,
     ) -> None:
-        self.path, self.id_column = path, id_column
+        self.path = path
         with self._opened() as array:
             n, d = array.shape
             names = numbered(d)
-            check_names(str(path), names, columns, id_column)
-            chosen = choose(str(path), names, [""] * d, columns, id_column)
+            wanted = wanted.checked(str(path), names)
+            self.id_column = wanted.id_column
+            chosen = wanted.choose(str(path), names, [""] * d)
             self.shape, self.dtype = (n, len(chosen.names)), result_dtype(np.dtype(array.dtype))
             # A chunk is unpacked whole, so pieces end where chunks do.
             height = int(array.chunks[0])
