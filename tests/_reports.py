@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from torpca import OutlierRobustPCA
 from torpca._answer import Answer, answer
@@ -122,6 +123,11 @@ def hostile():
     )
 
 
+def quietly_fitted(X):
+    with pytest.warns(RuntimeWarning, match="only 1 point"):
+        return OutlierRobustPCA().fit(X)
+
+
 def odd_answers():
     """Answers at the edges of what there can be, by name."""
     rng = np.random.default_rng(1)
@@ -130,8 +136,11 @@ def odd_answers():
     exact = answer(OutlierRobustPCA().fit(line), line)
     column = rng.standard_normal((60, 2)) * [1, 1e-3]
     column[0] = 50
+    equal = np.ones((50, 4))
+    equal[:3] = rng.standard_normal((3, 4))
     return {
         "no noise": exact,
+        "all others equal": answer(quietly_fitted(equal), equal),
         "one component": answer(OutlierRobustPCA(1).fit(column), column),
         "no outliers": made(100, 0),
         "all flagged but two": made(30, 28),

@@ -18,7 +18,7 @@ from torpca._core.loop import Iteration
 from torpca._report import page as page_module
 from torpca._report import report_html, words, write_report
 from torpca._report.page import SCRIPTS, part
-from torpca._report.rows import LARGEST
+from torpca._report.rows import DETAILS, LARGEST
 from torpca._select.rank import RankChoice
 
 
@@ -163,7 +163,7 @@ def test_a_million_rows_stay_below_eight_megabytes(million):
     page = report_html(million)
     assert len(page.encode()) < 8_000_000
     data = data_of(page)
-    rows = unpacked(data["rows"], "u4")
+    rows = unpacked(data["rows"], "u4") // 4
     m = len(million.extreme)
     np.testing.assert_array_equal(rows[:m], million.extreme)  # all of them, in their order
     assert len(rows) == m + 20_000
@@ -174,38 +174,53 @@ def test_a_million_rows_stay_below_eight_megabytes(million):
 
 
 def test_good_rows_are_not_sampled_while_they_are_few(small, page):
-    rows = unpacked(data_of(page)["rows"], "u4")
+    rows = unpacked(data_of(page)["rows"], "u4") // 4
     np.testing.assert_array_equal(np.sort(rows), np.arange(300))
     assert "The pictures show all 300 rows." in page
 
 
 def test_pages_that_would_be_too_large_say_less_and_say_so(monkeypatch):
     many = replace(made(5000, 2500), ids=np.array([f"{i:050d}" for i in range(5000)]))
+    fewer = [
+        replace(
+            detail,
+            explained=detail.explained and detail.explained // 20,
+            labelled=detail.labelled and detail.labelled // 20,
+        )
+        for detail in DETAILS
+    ]
+    monkeypatch.setattr(page_module, "DETAILS", fewer)
     sizes = []
-    real = page_module.page_of
-
-    def measured(answer, detail):
-        text = real(answer, replace(detail, explained=detail.explained and detail.explained // 20))
-        sizes.append(len(text))
-        return text
-
-    monkeypatch.setattr(page_module, "page_of", measured)
-    whole = report_html(many)
-    assert len(sizes) == 1
-    monkeypatch.setattr(page_module, "LARGEST", len(whole) - 1)
-    less = report_html(many)
-    assert len(sizes) == 3
-    assert sizes[2] < sizes[1]
-    assert "Features are named for the 1,000 most extreme rows only" in less
-    rows = unpacked(data_of(less)["rows"], "u4")
-    np.testing.assert_array_equal(rows[:2500], many.extreme)
+    for number, detail in enumerate(fewer):
+        page = page_module.page_of(many, detail)
+        sizes.append(len(page.encode()))
+        monkeypatch.setattr(page_module, "LARGEST", sizes[-1])
+        if sizes.index(sizes[-1]) == number:  # no page before is as small
+            assert report_html(many) == page
+        rows = unpacked(data_of(page)["rows"], "u4") // 4
+        np.testing.assert_array_equal(rows[:2500], many.extreme)
+        said = "Features are named for the" in page
+        assert said == (detail.explained is not None and detail.explained < 2500)
+    assert sizes == sorted(sizes, reverse=True)
 
 
-def test_most_rows_flagged_stays_below_the_limit_too():
+def test_half_of_a_million_rows_are_all_drawn_in_a_page_below_the_limit():
     half = made(1_000_000, 450_000, d=5)
     page = report_html(replace(half, ids=np.char.add("sample number ", half.ids)))
     assert len(page.encode()) < LARGEST
-    assert "most extreme of 450,000 flagged rows" in page
+    data = data_of(page)
+    rows = unpacked(data["rows"], "u4") // 4
+    np.testing.assert_array_equal(np.sort(rows[:450_000]), np.sort(half.extreme))
+    # Distances have fewer digits then, and enough for a picture.
+    code = data["orthogonal"]
+    seen = code["unit"] * np.sinh(unpacked(code["values"], "i2") * code["top"])
+    np.testing.assert_allclose(seen, half.orthogonal_distances[rows], rtol=2e-3)
+
+
+def test_ids_in_any_language_and_of_any_length_keep_below_the_limit():
+    some = made(5000, 100)
+    page = report_html(replace(some, ids=np.char.add(some.ids, "\u00e9" * 1000)))
+    assert len(page.encode()) < LARGEST
 
 
 @pytest.mark.parametrize("far", [1.0, 1e6, 1e250])
@@ -213,7 +228,7 @@ def test_coordinates_are_as_precise_as_a_picture_needs(small, far):
     scores = small.scores.copy()
     scores[small.extreme[0]] *= far
     data = data_of(report_html(replace(small, scores=scores)))
-    rows = unpacked(data["rows"], "u4")
+    rows = unpacked(data["rows"], "u4") // 4
     for j, coded in enumerate(data["ours"]["scores"]):
         read = coded["unit"] * np.sinh(unpacked(coded["values"], "i2") * coded["top"])
         spread = np.std(scores[~small.flagged, j])
@@ -232,7 +247,7 @@ def test_distances_are_read_back_whatever_their_size(small, size):
     )
     data = data_of(report_html(scaled))
     read = data["orthogonal"]["unit"] * unpacked(data["orthogonal"]["values"], "f4").astype(float)
-    wanted = scaled.orthogonal_distances[unpacked(data["rows"], "u4")]
+    wanted = scaled.orthogonal_distances[unpacked(data["rows"], "u4") // 4]
     np.testing.assert_allclose(read, wanted, rtol=1e-6)
 
 

@@ -6,6 +6,7 @@ Needs Chromium (Debian: `apt-get install chromium`) and `pip install playwright`
 import os
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tests._reports import hostile, made, odd_answers, spectra
 from torpca._report import write_report
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+SMALL = {"width": 320, "height": 640}
 
 
 def chromium():
@@ -101,6 +103,48 @@ def current(page):
     return ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2
 
 
+def numbers(page, where="#map"):
+    """Numbers along the axes of a picture: across, and up."""
+    page.wait_for_timeout(50)
+    texts = page.locator(f"{where} svg >> nth=0").locator("text:not(.name)")
+    found = texts.evaluate_all(
+        "list => list.map((text) => [text.getAttribute('text-anchor'), text.textContent])"
+    )
+    return [[text for anchor, text in found if anchor == wanted] for wanted in ("middle", "end")]
+
+
+def values(texts):
+    return [float(text.replace(",", "").replace("\u2212", "-")) for text in texts]
+
+
+def zoom(page, how, times=1, plot="map"):
+    for _ in range(times):
+        page.click(f'[data-plot="{plot}"][data-zoom="{how}"]')
+    page.wait_for_timeout(50)
+
+
+def inked(page, plot="map"):
+    """Pixels of a picture's points that are not empty."""
+    page.wait_for_timeout(50)
+    return page.evaluate(
+        """(id) => {
+            const points = document.querySelector(`#${id} canvas`);
+            const { width, height } = points;
+            // A copy, as Chromium complains of canvases that are read often.
+            const pen = new OffscreenCanvas(width, height).getContext("2d");
+            pen.drawImage(points, 0, 0);
+            const { data } = pen.getImageData(0, 0, width, height);
+            return data.filter((v, i) => i % 4 === 3 && v > 0).length;
+        }""",
+        plot,
+    )
+
+
+def for_paper(page):
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+
+
 def no_sideways(page):
     return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
@@ -120,16 +164,7 @@ def test_everything_is_there(open_page, files):
         assert page.locator(landmark).count() == 1
     # Inked: points on each canvas.
     for plot in ("map", "ours", "plain"):
-        inked = page.evaluate(
-            """(id) => {
-                const canvas = document.querySelector(`#${id} canvas`);
-                const { width, height } = canvas;
-                const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-                return data.filter((v, i) => i % 4 === 3 && v > 0).length;
-            }""",
-            plot,
-        )
-        assert inked > 500, plot
+        assert inked(page, plot) > 500, plot
     assert page.locator("#map .limit").count() == 2
     assert page.locator("#ours .ellipse").count() == page.locator("#plain .ellipse").count() == 1
     assert page.locator("#scree rect.kept").count() == 3  # two components, and the key
@@ -145,6 +180,78 @@ def test_flagged_rows_are_labelled_in_the_map(open_page, files):
     page = open_page(files["spectra"])
     labels = page.locator("#map .label").all_text_contents()
     assert sorted(labels) == ["25", "26", "36", "37", "38", "39"]
+
+
+def test_limits_are_named_beside_their_lines(open_page, files):
+    page = open_page(files["made"])
+    assert page.locator("#map .limit-name").all_text_contents() == ["limit 3", "limit 1"]
+
+
+def test_long_names_keep_their_ends(open_page, tmp_path):
+    some = made(60, 6)
+    ids = np.array([f"{'sample ' * 40}number {i}" for i in range(60)])
+    names = tuple(f"{'absorbance ' * 9}at position {j}" for j in range(8))
+    page = open_page(
+        write_report(
+            replace(some, ids=ids, names=names, features=made_features(some, names)),
+            tmp_path / "long.html",
+        )
+    )
+    row = int(some.extreme[0])
+    first = page.locator("#table td.id bdi").first
+    assert len(first.inner_text()) == 80
+    assert first.inner_text().endswith(f"number {row}")
+    assert first.get_attribute("title") == ids[row]
+    assert page.locator("#table td.id bdi").first.inner_text().startswith("sample sample")
+    assert re.search(r"….*position \d$", page.locator("#table td.features bdi").first.inner_text())
+    bar = page.locator("#why-body svg text").first.evaluate("(text) => text.firstChild.data")
+    assert re.search(r"….*n \d$", bar)
+    labels = page.locator("#map .label").all_text_contents()
+    assert labels
+    assert set(labels) <= {f"…{row}" for row in some.extreme}  # not what they all begin with
+
+
+def made_features(some, names):
+    return tuple(
+        tuple((names[some.names.index(name)], share) for name, share in row)
+        for row in some.features
+    )
+
+
+def test_shares_are_not_rounded_up_to_all_nor_down_to_none(open_page, tmp_path):
+    shares = np.zeros((6, 8))
+    shares[:, :2] = 0.9998, -0.0002
+    some = replace(made(60, 6), contributions=shares)
+    page = open_page(write_report(some, tmp_path / "shares.html"))
+    said = page.locator("#why-body svg .value").all_text_contents()
+    assert said == ["↑ more than 99.9\u00a0%", "↓ less than 0.1\u00a0%"]
+
+
+def test_one_component_has_lines_in_place_of_an_ellipse(open_page, tmp_path):
+    page = open_page(write_report(odd_answers()["one component"], tmp_path / "one.html"))
+    assert page.locator("#ours .limit").count() == page.locator("#plain .limit").count() == 2
+    words = page.locator("#scores > p").inner_text()
+    assert "Between the dashed lines" in words
+    assert "ellipse" not in words
+    figures = page.locator(".figures div").all_inner_texts()
+    assert any(text.split() == ["component", "1"] for text in figures)
+
+
+def test_the_rank_is_marked_if_no_variance_is_left(open_page, tmp_path):
+    page = open_page(write_report(odd_answers()["no noise"], tmp_path / "exact.html"))
+    assert page.locator("#scree .limit-name").text_content() == "1 component kept"
+
+
+def test_the_sine_of_an_angle_is_not_drawn_beyond_one(open_page, files):
+    page = open_page(files["made"])  # 1 in the first iteration
+    top = page.locator("#change path.axis").get_attribute("d").split("V")[0].split()[1]
+    assert page.locator("#change circle").first.get_attribute("cy") == top
+
+
+def test_without_flagged_rows_there_is_nothing_to_search(open_page, tmp_path):
+    page = open_page(write_report(made(100, 0), tmp_path / "none.html"))
+    assert "No row is flagged." in page.locator("#rows").inner_text()
+    assert page.locator("#rows :is(input, select, button, table):visible").count() == 0
 
 
 def test_kinds_differ_in_shape_and_colour(open_page, files):
@@ -235,6 +342,124 @@ def test_good_rows_are_explained_as_well(open_page, files):
     assert page.locator("#why-body .chart text").count() > 0
 
 
+def test_a_row_is_brought_into_view(open_page, files):
+    page = open_page(files["made"])
+    for show in ("#table td.id button >> nth=7", "#next-row", "#previous-row"):
+        zoom(page, "home")
+        page.click("#next-row")
+        zoom(page, "in", 8)
+        assert page.locator("#map .ring").count() == 0
+        page.click(show)
+        page.wait_for_timeout(50)
+        assert page.locator("#map .ring").count() == 1, show
+
+
+def test_looking_at_a_row_draws_the_selected_ones_no_more(open_page, tmp_path):
+    page = open_page(write_report(made(3000, 1500), tmp_path / "many.html"))
+    page.click("#select-found")
+    page.wait_for_timeout(100)
+    page.evaluate(
+        """() => {
+            window.written = window.stamped = 0;
+            const { prototype } = HTMLTextAreaElement;
+            const { get, set } = Object.getOwnPropertyDescriptor(prototype, "value");
+            const counted = function (text) { window.written += 1; set.call(this, text); };
+            Object.defineProperty(prototype, "value", { get, set: counted });
+            const draw = CanvasRenderingContext2D.prototype.drawImage;
+            CanvasRenderingContext2D.prototype.drawImage = function (...all) {
+                window.stamped += 1;
+                draw.apply(this, all);
+            };
+        }"""
+    )
+    page.click("#next-row")
+    page.wait_for_timeout(100)
+    assert page.evaluate("[window.written, window.stamped]") == [0, 0]
+    page.click("#clear-rows")
+    page.wait_for_timeout(100)
+    assert page.evaluate("[window.written, window.stamped]") == [1, 0]
+
+
+def test_the_row_that_is_described_has_a_ring_and_keeps_its_tip(open_page, files):
+    page = open_page(files["spectra"])
+    place = current(page)
+    page.mouse.move(place[0] + 5, place[1])
+    ring, tip = page.locator("#map .hover"), page.locator("#map .tip")
+    box = ring.bounding_box()
+    assert abs(box["x"] + box["width"] / 2 - place[0]) < 1
+    before = tip.bounding_box()
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.wait_for_timeout(100)
+    assert tip.is_visible()
+    assert tip.bounding_box() != before
+    page.mouse.wheel(0, -1500)
+    page.keyboard.up("Control")
+    page.wait_for_timeout(100)
+    in_sight = page.locator("#map .ring").count() == 1
+    assert tip.is_visible() == in_sight
+    assert ring.count() == int(in_sight)
+    page.mouse.move(10, 10)
+    assert ring.count() == 0
+
+
+def test_a_good_row_is_found_beside_a_flagged_one(open_page, tmp_path):
+    some = made(100, 5)
+    score, orthogonal = some.score_distances.copy(), some.orthogonal_distances.copy()
+    good = int(np.flatnonzero(~some.flagged)[-1])
+    score[good], score[some.extreme[-1]] = 2.97, 3.02  # some eight pixels apart
+    orthogonal[good] = orthogonal[some.extreme[-1]] = 0.95
+    page = open_page(
+        write_report(
+            replace(some, score_distances=score, orthogonal_distances=orthogonal),
+            tmp_path / "near.html",
+        )
+    )
+    page.click("#previous-row")  # the last row, which is good
+    x, y = current(page)
+    page.mouse.move(x, y)
+    assert page.locator("#map .tip b").inner_text() == f"Row {some.ids[good]}"
+    page.mouse.move(x + 3, y)  # hardly nearer to the good one
+    assert page.locator("#map .tip b").inner_text() == f"Row {some.ids[some.extreme[-1]]}"
+
+
+def test_a_double_click_zooms_and_keeps_the_selection(open_page, files):
+    page = open_page(files["spectra"])
+    page.click("#select-found")
+    home = axes(page)
+    page.locator("#map").scroll_into_view_if_needed()
+    box = page.locator("#map").bounding_box()
+    empty = box["x"] + 0.3 * box["width"], box["y"] + 0.5 * box["height"]
+    page.mouse.dblclick(*empty)
+    assert axes(page) != home
+    assert len(selected(page)) == 6
+    page.wait_for_timeout(600)  # a click of its own
+    page.mouse.click(*empty)
+    assert selected(page) == []
+
+
+def test_kinds_are_hidden_and_shown_by_the_legend(open_page, files):
+    page = open_page(files["made"])
+    regular = page.locator("#outliers .legend button").first
+    all_inked = [inked(page, plot) for plot in ("map", "ours")]
+    regular.click()
+    assert regular.get_attribute("aria-pressed") == "false"
+    for plot, before in zip(("map", "ours"), all_inked, strict=True):
+        assert inked(page, plot) < 0.7 * before
+    drag(page, "#map", (0.12, 0.05), (0.98, 0.9))
+    assert len(selected(page)) == 60  # those that are seen
+    page.locator("#legend-again button").first.focus()
+    page.keyboard.press("Space")
+    assert regular.get_attribute("aria-pressed") == "true"
+    assert [inked(page, plot) for plot in ("map", "ours")] == all_inked
+    # What is asked for is shown.
+    kind = page.locator("#table td.kind").first.inner_text()
+    shown = page.locator("#outliers .legend button", has_text=kind)
+    shown.click()
+    page.locator("#table td.id button").first.click()
+    assert shown.get_attribute("aria-pressed") == "true"
+
+
 # ---- zooming ------------------------------------------------------------------------------------
 
 
@@ -287,6 +512,33 @@ def test_other_components_can_be_shown(open_page, files):
     for plot in ("#ours", "#plain"):
         names = page.locator(f"{plot} svg .name").all_text_contents()
         assert names == ["Component 1", "Component 3"]
+
+
+def test_axes_have_numbers_enough_that_differ(open_page, files):
+    for size in (WIDE, PHONE, SMALL):
+        page = open_page(files["spectra"], viewport=size)
+        assert page.locator("#map-log").is_checked()
+        assert all(len(texts) >= 3 for texts in numbers(page)), size
+    page = open_page(files["made"])
+    for _ in range(14):
+        for plot in ("map", "ours"):
+            for texts in numbers(page, f"#{plot}"):
+                assert len(set(texts)) == len(texts) >= 2
+                assert not {"-0", "\u22120"} & set(texts)
+        zoom(page, "in")
+        zoom(page, "in", plot="scores")
+    left = page.locator("#map svg").first.locator("text[text-anchor=end]")
+    frame = page.locator("#map").bounding_box()
+    assert all(text.bounding_box()["x"] > frame["x"] + 18 for text in left.all())  # beside the name
+
+
+def test_zooming_out_ends_and_distances_stay_above_zero(open_page, files):
+    page = open_page(files["made"])
+    home = [max(values(texts)) for texts in numbers(page)]
+    zoom(page, "out", 12)
+    for texts, most in zip(numbers(page), home, strict=True):
+        assert min(values(texts)) == 0
+        assert 2 * most < max(values(texts)) < 5.5 * most
 
 
 # ---- the table ----------------------------------------------------------------------------------
@@ -344,6 +596,22 @@ def test_hostile_names_are_shown_and_run_nothing(open_page, files):
     assert page.locator("script").count() == 2
     assert "</script><script>" in page.locator("h1").inner_text()
     assert "<img src=x" in page.locator("#table").inner_text()
+
+
+def test_names_cannot_turn_the_text_around_them(open_page, files):
+    page = open_page(files["hostile"])
+    page.click("#select-found")
+    ids = page.input_value("#selected-ids")
+    assert "\u202e" in ids  # copied as they are
+    page.locator("#map").focus()
+    page.keyboard.press("ArrowRight")
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+        shown = page.locator("#outliers, #table").evaluate_all(
+            "list => list.map((part) => part.outerHTML).join()"
+        )
+        assert not re.search("[\u202a-\u202e\u2066-\u2069]", shown)
+    assert "\ufffdgnp.exe" in shown
 
 
 def test_the_policy_stops_what_is_put_in_later(browser, files):
@@ -437,7 +705,7 @@ def test_everything_interactive_has_a_name(open_page, files):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, PHONE, {"width": 320, "height": 640}])
+@pytest.mark.parametrize("size", [WIDE, PHONE, SMALL])
 @pytest.mark.parametrize("name", ["spectra", "hostile"])
 def test_nothing_runs_off_to_the_side(open_page, files, scheme, size, name):
     page = open_page(files[name], viewport=size, color_scheme=scheme)
@@ -445,6 +713,82 @@ def test_nothing_runs_off_to_the_side(open_page, files, scheme, size, name):
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     red = int(re.findall(r"\d+", background)[0])
     assert (red > 200) == (scheme == "light")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_faint_things_can_be_seen(open_page, files, scheme):
+    page = open_page(files["made"], color_scheme=scheme)
+    page.click("#previous-row")  # a regular row
+    x, y = current(page)
+    box = page.locator("#map").bounding_box()
+    ink = page.evaluate(
+        """([x, y]) => {
+            const pen = document.querySelector("#map canvas").getContext("2d");
+            return [...pen.getImageData(x, y, 1, 1).data];
+        }""",
+        [x - box["x"], y - box["y"]],
+    )
+    ground = page.evaluate("getComputedStyle(document.querySelector('#outliers')).backgroundColor")
+    ground = [int(part) for part in re.findall(r"\d+", ground)]
+    *colour, alpha = ink
+    point = [c * alpha / 255 + g * (1 - alpha / 255) for c, g in zip(colour, ground, strict=True)]
+    left = page.locator("#scree .left").first.evaluate(
+        "(bar) => [getComputedStyle(bar).fill, getComputedStyle(bar).opacity]"
+    )
+    bar = [int(part) for part in re.findall(r"\d+", left[0])]
+    assert left[1] == "1"
+    for colour in (point, bar):
+        assert contrast(colour, ground) >= 3
+
+
+def contrast(one, other):
+    def luminance(colour):
+        parts = np.asarray(colour, dtype=float) / 255
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_modes_do_not_slip(open_page, files):
+    page = open_page(files["spectra"])
+    inputs = page.locator(".modes input")
+    assert set(inputs.evaluate_all("list => list.map((e) => getComputedStyle(e).margin)")) == {
+        "0px"
+    }
+
+
+@pytest.mark.parametrize("size", [PHONE, SMALL])
+def test_labels_of_narrow_pictures_are_few_and_apart(open_page, tmp_path, size):
+    some = spectra()
+    some = replace(some, ids=np.array([f"sample {i} (of many)" for i in range(40)]))
+    page = open_page(
+        write_report(some, tmp_path / "phone.html"), viewport=size, is_mobile=True, has_touch=True
+    )
+    for plot in ("#map", "#ours", "#plain"):
+        labels = page.locator(f"{plot} .label")
+        texts = labels.all_text_contents()
+        assert 1 <= len(texts) <= 6
+        assert len(set(texts)) == len(texts)
+        assert max(map(len, texts)) <= 10
+        boxes = labels.evaluate_all("list => list.map((e) => e.getBoundingClientRect().toJSON())")
+        for j, one in enumerate(boxes):
+            for other in boxes[:j]:
+                assert (
+                    one["x"] >= other["x"] + other["width"]
+                    or other["x"] >= one["x"] + one["width"]
+                    or abs(one["y"] - other["y"]) > 11
+                )
+        frame = page.locator(plot).bounding_box()
+        for name in page.locator(f"{plot} svg .name").all():
+            box = name.bounding_box()
+            assert box["x"] >= frame["x"]
+            assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+            assert box["y"] >= frame["y"]
+            assert box["y"] + box["height"] <= frame["y"] + frame["height"]
+    ticks = page.locator("input[type=checkbox]:visible")
+    assert min(tick.bounding_box()["height"] for tick in ticks.all()) >= 24
 
 
 def test_a_finger_selects_rows_and_scrolls(open_page, files):
@@ -468,8 +812,8 @@ def test_paper_is_light_and_has_no_buttons(open_page, files, tmp_path):
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(246, 247, 249)"
     page.emulate_media(media="print")
-    # Those in the table look like text.
-    assert page.locator("button:visible:not(#table button)").count() == 0
+    # Those in the table and the legend look like text.
+    assert page.locator("button:visible:not(#table td button, .legend button)").count() == 0
     assert page.locator("#table tbody tr:visible").count() == 6
     assert page.locator("#map canvas").first.is_visible()
     page.emulate_media(media="screen")
@@ -477,6 +821,25 @@ def test_paper_is_light_and_has_no_buttons(open_page, files, tmp_path):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 20, 24)"
     page.pdf(path=tmp_path / "report.pdf", format="A4")
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_paper_says_what_a_reader_needs(open_page, tmp_path):
+    some = spectra()
+    ids = np.array([f"sample-{i:03d} (baseline)" for i in range(40)])
+    page = open_page(write_report(replace(some, ids=ids), tmp_path / "paper.html"))
+    for_paper(page)
+    # Words that Chromium prints again at the head of each page, which it does not for buttons.
+    heads = page.locator("#table th .printed:visible").all_inner_texts()
+    assert heads == ["Row", "Kind", "Score distance", "Orthogonal distance"]
+    assert page.locator("#table th button:visible").count() == 0
+    rows = page.locator("#table td.id")
+    assert max(cell.bounding_box()["height"] for cell in rows.all()) < 130
+    assert min(cell.bounding_box()["width"] for cell in rows.all()) > 130
+    assert "Distances are in units of their limits" in page.locator("#rows").inner_text()
+    assert "too large" in page.locator("#why-body").inner_text()
+    assert not page.locator("#map-help").is_visible()
+    inside = "list => [...new Set(list.map((p) => getComputedStyle(p).breakInside))]"
+    assert page.locator("main p").evaluate_all(inside) == ["avoid"]
 
 
 def test_a_page_without_scripts_still_has_the_answer(browser, files):
@@ -487,5 +850,8 @@ def test_a_page_without_scripts_still_has_the_answer(browser, files):
         assert "unlike the others" in page.locator(".headline").inner_text()
         assert page.locator(".extreme li").count() == 3
         assert "need JavaScript" in page.locator("noscript").inner_text()
+        useless = page.locator(":is(button, input, select, textarea, .plot, .chart):visible")
+        assert useless.count() == 0
+        assert page.locator(".legend .count:visible").count() == 4
     finally:
         context.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,11 @@ from torpca._sources.base import Floats, to_numpy
 from torpca._sources.views import Columns
 from torpca.metrics import principal_angles
 
-# Features named for a row, and flagged rows, the most extreme, for which all are kept.
-TOP_FEATURES, DETAILED = 5, 200
+# Features named for a row, and flagged rows, the most extreme, for which all are kept: so many of
+# them, fewer if they are long, but no fewer than a summary speaks of.
+TOP_FEATURES, DETAILED, DETAILED_NUMBERS, LEAST_DETAILED = 5, 200, 2**24, 10
+# Coordinates beyond this are drawn here: what no float can hold is nowhere.
+LARGEST = 1e300
 # Good rows that are explained as well: of more, some.
 SAMPLED = 20_000
 
@@ -133,7 +136,8 @@ def answer(
         extreme=extreme,
         features=shares.named(names),
         contributions=shares.all,
-        rank=model.rank_,
+        # Rows of a lower rank have fewer components than were chosen.
+        rank=replace(model.rank_, rank=int(model.n_components_)),
         history=model.history_,
         converged=bool(model.converged_),
         notes=tuple(notes),
@@ -159,11 +163,17 @@ def ordinary_pca(source: Any, k: int, center: bool) -> OrdinaryPCA:
     """Top `k` directions (d, k) of all rows, scores (n, k) and shares (k,) of their variance."""
     n = source.shape[0]
     finder = SubspaceFinder(source, check_finite(source), center)
-    fit = finder.find(np.ones(n, dtype=bool), k)
-    rows = fit.rows()
-    total = float(np.sum(rows.squares())) * fit.frame.unit**2
-    explained = fit.s**2 / total if total > 0 else np.zeros(len(fit.s))
-    return OrdinaryPCA(fit.V, fit.frame.unit * rows.matmul(fit.V), explained)
+    # Good rows that are all the same have no direction, and a finder looks for one at least.
+    fit = finder.find(np.ones(n, dtype=bool), max(k, 1))
+    V, s, rows = fit.V[:, :k], fit.s[:k] / fit.frame.unit, fit.rows()
+    # In the unit of the frame, in which squares are numbers.
+    total = float(np.sum(rows.squares()))
+    explained = s**2 / total if total > 0 else np.zeros(len(s))
+    Y = rows.matmul(V)
+    if fit.frame.factors is not None:
+        with np.errstate(over="ignore"):
+            Y = np.clip(Y / fit.frame.factors[:, None], -LARGEST, LARGEST)
+    return OrdinaryPCA(V, Y, explained)
 
 
 def largest_angle(V: Floats, W: Floats) -> float:
@@ -200,7 +210,8 @@ def top_shares(model: OutlierRobustPCA, source: Any, rows: npt.NDArray[np.intp])
     d = source.shape[1]
     p = min(TOP_FEATURES, d)
     places, values = np.zeros((len(rows), p), dtype=np.intp), np.zeros((len(rows), p))
-    everything = np.zeros((min(len(rows), DETAILED), d))
+    detailed = max(LEAST_DETAILED, min(DETAILED, DETAILED_NUMBERS // d))
+    everything = np.zeros((min(len(rows), detailed), d))
     step = max(1, 2**20 // d)
     for start in range(0, len(rows), step):
         now = slice(start, min(start + step, len(rows)))
@@ -219,12 +230,14 @@ def signed_shares(model: OutlierRobustPCA, X: Floats) -> Floats:
         C = C / model._feature_scale
     V, sd = model._basis, np.where(model._deviations > 0, model._deviations, np.inf)
     Y = C @ V
-    inside, outside = (Y / sd) @ V.T, C - Y @ V.T
-    lengths = [np.linalg.norm(part, axis=1) for part in (inside, outside)]
+    both, lengths = [], []
+    for part in ((Y / sd) @ V.T, C - Y @ V.T):
+        # In units of their size, as squares of tiny parts are zero; a row at the centre has none.
+        size = np.max(np.abs(part), axis=1, keepdims=True)
+        part = part / np.where(size > 0, size, 1.0)
+        both.append(part)
+        lengths.append(size[:, 0] * np.linalg.norm(part, axis=1))
     beyond = model._relative(*lengths)
-    parts = np.where((beyond[0] > beyond[1])[:, None], inside, outside)
-    # In two steps, as squares of tiny parts are zero.
-    size = np.maximum(np.max(np.abs(parts), axis=1, keepdims=True), np.finfo(float).tiny)
-    parts = parts / size
+    parts = np.where((beyond[0] > beyond[1])[:, None], *both)
     squares = parts**2
-    return np.sign(parts) * squares / np.sum(squares, axis=1, keepdims=True)
+    return np.sign(parts) * squares / np.maximum(np.sum(squares, axis=1, keepdims=True), 1.0)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from torpca._answer import Answer
 from torpca._atomic import atomic_write
-from torpca._bands import main_bands
+from torpca._bands import main_bands, shortened
 from torpca._estimators.words import reason_for_rank
 
 # Rows shown in a summary, and features for each of them in its text.
@@ -44,11 +44,11 @@ def scores_table(answer: Answer) -> dict[str, npt.NDArray[Any]]:
     Returns
     -------
     dict of ndarray of shape (n,)
-        "row", its id; "label", "bad" for all that `predict` labels -1 and else "good"; "type";
-        "score_distance"; "orthogonal_distance"; "pc1" to "pck", the coordinates on the
-        components; "top_features", for bad rows the features that made them so, each with its
+        "row", its id; "label", "outlier" for all that `predict` labels -1 and else "inlier";
+        "type"; "score_distance"; "orthogonal_distance"; "pc1" to "pck", the coordinates on the
+        components; "top_features", for outliers the features that made them so, each with its
         signed share of the squared distance, such as "x3 +61%, x7 -20%" (x3 is too large and x7
-        too small), and for good ones nothing.
+        too small), and for inliers nothing.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def scores_table(answer: Answer) -> dict[str, npt.NDArray[Any]]:
     top[answer.extreme] = [_features_text(features) for features in answer.features]
     return {
         "row": answer.ids,
-        "label": np.where(answer.flagged, "bad", "good"),
+        "label": np.where(answer.flagged, "outlier", "inlier"),
         "type": answer.types,
         "score_distance": answer.score_distances,
         "orthogonal_distance": answer.orthogonal_distances,
@@ -202,7 +202,9 @@ def summary(answer: Answer) -> dict[str, Any]:
         "rank": {
             "components": int(rank.rank),
             "rule": rank.rule,
-            "reason": reason_for_rank(rank.rule, rank.gap, rank.explained),
+            "reason": reason_for_rank(rank.rule, rank.gap, rank.explained)
+            if rank.rank
+            else "as more than half of the rows are equal",
             "gap": _number(rank.gap),
             "explained": _number(rank.explained),
         },
@@ -350,4 +352,4 @@ def _percent(share: float | None) -> str:
 def printable(text: str, width: int) -> str:
     """`text` in one line of at most `width` characters, with nothing that a terminal obeys."""
     safe = "".join(c if c.isprintable() else "?" for c in text)
-    return safe if len(safe) <= width else f"{safe[: width - 3]}..."
+    return shortened(safe, width)

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torpca._bands import shortened
 from torpca._sources.base import Floats
 
 # Steps of a coded coordinate on either side of zero.
 STEPS = 32767
 # Names longer than this are cut in the report.
 LONGEST_NAME = 120
-# What no page should hold: controls other than tab and newline, halves of surrogate pairs.
-UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+# What no page should hold: controls other than tab and newline, halves of surrogate pairs, and
+# marks that turn the direction of text, of what follows too.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def packed(values: Any, dtype: str) -> str:
@@ -54,9 +57,11 @@ def packed_scores(scores: Floats, spread: float) -> dict[str, Any]:
 
 def safe_json(value: Any) -> str:
     """JSON for a script element: without `<`, `>` and `&`, nothing in it can end the element."""
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    # The three occur within strings only, where they may be written as escapes.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    # As it is: escapes would take six bytes for each letter of most languages.
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    # All of these occur within strings only, where they may be written as escapes.
+    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def text(value: object) -> str:
@@ -66,7 +71,7 @@ def text(value: object) -> str:
 
 def short(name: str) -> str:
     """The name, cut if it is very long."""
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    return shortened(name, LONGEST_NAME)
 
 
 def finite(value: float) -> float | None:

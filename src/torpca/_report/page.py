@@ -13,15 +13,18 @@ from torpca._answer import Answer
 from torpca._report import words
 from torpca._report.encode import safe_json, short, text
 from torpca._report.payload import KINDS, payload
-from torpca._report.rows import DETAILS, LARGEST, Detail, drawn_rows
+from torpca._report.rows import DETAILS, LARGEST, Detail, drawn_rows, least_bytes
 
 # In the order in which they build on each other.
 SCRIPTS = (
     "data",
     "selection",
+    "kinds",
     "numbers",
+    "ticks",
     "svg",
     "stamps",
+    "axes",
     "labels",
     "tips",
     "plot",
@@ -63,9 +66,11 @@ def report_html(answer: Answer) -> str:
     >>> "<h1><bdi>example.csv</bdi></h1>" in page
     True
     """
-    for detail in DETAILS:
+    # Those that cannot fit are not made: each would take seconds for a million rows.
+    fitting = [detail for detail in DETAILS if least_bytes(answer, detail) <= LARGEST]
+    for detail in fitting or DETAILS[-1:]:
         page = page_of(answer, detail)
-        if len(page) <= LARGEST:  # in bytes nearly the same: data is ASCII
+        if len(page.encode()) <= LARGEST:
             break
     return page
 
@@ -92,6 +97,7 @@ def page_of(answer: Answer, detail: Detail) -> str:
             text(s)
             for s in [words.drawn_words(answer, drawn), *words.left_out_words(answer, detail)]
         ),
+        dashed=text(dashed_words(answer, detail)),
         rank=paragraphs(words.rank_words(answer)),
         components=component_table(answer),
         fit=paragraphs([words.fit_words(answer)]),
@@ -164,18 +170,31 @@ def warning_box(answer: Answer) -> str:
 
 def key_figures(answer: Answer) -> str:
     """The numbers a reader looks for first."""
-    n, m = len(answer.ids), len(answer.extreme)
     pairs = [
-        (f"{n:,}", "rows"),
-        (f"{len(answer.names):,}", "features"),
-        (f"{len(answer.explained):,}", "components"),
+        counted(len(answer.ids), "row"),
+        counted(len(answer.names), "feature"),
+        counted(len(answer.explained), "component"),
         (words.percent(float(np.sum(answer.explained))), "of the variance of the good rows"),
-        (f"{m:,}", "flagged rows" if m != 1 else "flagged row"),
-        (f"{answer.angle:.3g}°", "between ordinary PCA and this fit"),
+        counted(len(answer.extreme), "flagged row"),
+        (words.degrees(answer.angle), "between ordinary PCA and this fit"),
     ]
     return "".join(
         f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for value, name in pairs
     )
+
+
+def counted(n: int, thing: str) -> tuple[str, str]:
+    """A number and the name of what it counts."""
+    number, name = words.count(n, thing).split(" ", 1)
+    return number, name
+
+
+def dashed_words(answer: Answer, detail: Detail) -> str:
+    """What the dashed curve among the scores is; with one component, what the two lines are."""
+    within = "99.5\u00a0% of the good rows if they were Gaussian."
+    if min(answer.scores.shape[1], answer.plain_scores.shape[1], detail.components) > 1:
+        return f"The ellipse would hold {within}"
+    return f"Between the dashed lines would lie {within}"
 
 
 def legend(answer: Answer) -> str:

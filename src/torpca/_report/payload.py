@@ -31,6 +31,7 @@ def payload(answer: Answer, detail: Detail) -> dict[str, Any]:
     """Everything the scripts need, ready for JSON."""
     drawn = drawn_rows(answer, detail)
     names: dict[str, int] = {}
+    distance = packed_scores if detail.coarse else packed_distances
     return {
         "n": len(answer.ids),
         "flagged": len(answer.extreme),
@@ -38,11 +39,11 @@ def payload(answer: Answer, detail: Detail) -> dict[str, Any]:
         "drawnFlagged": drawn.n_flagged,
         "kinds": KINDS,
         "limits": [finite(answer.cutoffs["score"]), finite(answer.cutoffs["orthogonal"])],
-        "rows": packed(drawn.rows, "u4"),
-        "kind": packed(kind_numbers(answer.types[drawn.rows]), "u1"),
+        # The number of a row and, in two bits, its kind: half a million rows may be flagged.
+        "rows": packed(4 * drawn.rows + kind_numbers(answer.types[drawn.rows]), "u4"),
         "ids": row_ids(answer, drawn, detail),
-        "score": packed_distances(answer.score_distances[drawn.rows], answer.cutoffs["score"]),
-        "orthogonal": packed_distances(
+        "score": distance(answer.score_distances[drawn.rows], answer.cutoffs["score"]),
+        "orthogonal": distance(
             answer.orthogonal_distances[drawn.rows], answer.cutoffs["orthogonal"]
         ),
         "ours": coordinates(answer.scores, answer, drawn, detail),

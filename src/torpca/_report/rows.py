@@ -24,15 +24,25 @@ class Detail:
     """Rows with their ids, the others having their row numbers; None: all."""
     flagged: int | None = None
     """Flagged rows drawn; None: all."""
+    coarse: bool = False
+    """Whether distances are in half as many bytes: to the third digit, about."""
 
 
 # From a page that holds all to one that fits in LARGEST whatever the data: the first that fits is
-# taken. The second serves a million rows of which one in ten is flagged.
+# taken. The third serves a million rows of which one in ten is flagged, the last but one a million
+# of which nearly half are.
 DETAILS = (
     Detail(good=20_000, components=4),
+    Detail(good=20_000, components=2),
     Detail(good=20_000, components=2, explained=20_000),
-    Detail(good=20_000, components=2, explained=5_000, labelled=10_000),
-    Detail(good=10_000, components=2, explained=2_000, labelled=2_000, flagged=200_000),
+    Detail(good=20_000, components=2, explained=5_000),
+    Detail(good=20_000, components=2, explained=5_000, labelled=20_000),
+    Detail(good=20_000, components=2, explained=2_000, labelled=2_000),
+    Detail(good=10_000, components=2, explained=2_000, labelled=2_000, coarse=True),
+    Detail(good=10_000, components=1, explained=2_000, labelled=2_000, coarse=True),
+    Detail(
+        good=10_000, components=1, explained=2_000, labelled=2_000, flagged=400_000, coarse=True
+    ),
 )
 # Bytes of a page.
 LARGEST = 8_000_000
@@ -56,3 +66,16 @@ def drawn_rows(answer: Answer, detail: Detail) -> Drawn:
         rng = np.random.default_rng(0)
         good = np.sort(rng.choice(good, detail.good, replace=False))
     return Drawn(np.concatenate([flagged, good]), len(flagged))
+
+
+def least_bytes(answer: Answer, detail: Detail) -> int:
+    """Bytes that a page takes at least, found without making it: its packed numbers."""
+    n_flagged = min(len(answer.extreme), detail.flagged or len(answer.extreme))
+    n_good = min(len(answer.ids) - len(answer.extreme), detail.good)
+    components = min(answer.scores.shape[1], detail.components)
+    # Number and kind, two distances, coordinates twice; see `payload`.
+    per_row = 4 + 2 * (2 if detail.coarse else 4) + 2 * 2 * components
+    explained = min(n_flagged, detail.explained or n_flagged)
+    per_explained = 3 * max(map(len, answer.features), default=0)
+    # Base64 has four letters for three bytes.
+    return (per_row * (n_flagged + n_good) + per_explained * explained) * 4 // 3

@@ -14,7 +14,7 @@ from torpca._report.rows import Detail, Drawn
 # Of good rows this share is beyond a limit if they are Gaussian.
 BY_CHANCE = 0.01
 # Angles in degrees up to which ordinary PCA is nearly, or roughly, what the good rows say.
-NEARLY, ROUGHLY = 5.0, 20.0
+NEARLY, ROUGHLY = 5.0, 45.0
 # A drop in variance of fewer times than this leaves open which directions come before it.
 UNCLEAR = 1.5
 # Extreme rows described in a sentence.
@@ -62,6 +62,8 @@ def lead(answer: Answer) -> list[str]:
 def variance_words(answer: Answer) -> str:
     """How much of the variance of the good rows the components describe."""
     k = len(answer.explained)
+    if k == 0:
+        return "The other rows are all the same, so there is no direction in which they differ."
     whose = " of the good rows" if len(answer.extreme) else ""
     share = percent(float(np.sum(answer.explained)))
     return f"{count(k, 'component')} describe{'s' * (k == 1)} {share} of the variance{whose}."
@@ -69,12 +71,14 @@ def variance_words(answer: Answer) -> str:
 
 def ordinary_words(answer: Answer) -> str:
     """What ordinary PCA would have found, and how far that is from what the good rows say."""
-    apart = f"{answer.angle:.1f}°" if answer.angle < 10 else f"{answer.angle:.0f}°"
+    if not len(answer.explained):
+        return "Ordinary PCA has no direction either to compare with."
+    apart = degrees(answer.angle)
     share = percent(float(np.sum(answer.plain_explained)))
     same = f"Ordinary PCA of all rows describes {share} of their variance with as many"
     if answer.angle <= NEARLY:
         hardly = ": the flagged rows hardly change it" if len(answer.extreme) else ""
-        return f"{same}, in nearly the same directions (at most {apart} apart){hardly}."
+        return f"{same}, in nearly the same directions ({apart} apart at most){hardly}."
     if not len(answer.extreme) or answer.rank.gap < UNCLEAR:
         return (
             f"{same}, in directions up to {apart} away. The last component is hardly stronger than "
@@ -160,11 +164,14 @@ def fit_words(answer: Answer) -> str:
     steps = count(len(answer.history), "iteration")
     if not answer.history:
         return "The fit needed no iterations."
+    kept = [step.n_kept for step in answer.history]
+    # A part of many rows is iterated on before all of them are looked at.
+    part = " The first of them were on a part of the rows." if max(kept) > 4 * kept[0] else ""
     if answer.converged:
-        return f"The fit settled after {steps}: the directions no longer move."
+        return f"The fit settled after {steps}.{part}"
     return (
         f"The fit did not settle in {steps}: the directions still moved in the last one. Take the "
-        "result as provisional, and try another number of components or more iterations."
+        f"result as provisional, and try another number of components or more iterations.{part}"
     )
 
 
@@ -266,6 +273,13 @@ def percent(share: float) -> str:
     if value < 10 or 90 < value < 100:
         return f"{value:.1f}".removesuffix(".0") + f"{NARROW}%"
     return f"{value:.0f}{NARROW}%"
+
+
+def degrees(angle: float) -> str:
+    """An angle, no more precise than is of use."""
+    if angle < 0.1:
+        return "less than 0.1°"
+    return f"{angle:.1f}°" if angle < 10 else f"{angle:.0f}°"
 
 
 def figures(value: float) -> str:

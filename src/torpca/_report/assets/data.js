@@ -3,6 +3,14 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
+// Text whose signs stand in the order in which they are: without the marks that turn it around.
+function unturned(text) {
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+}
+
+data.names = data.names.map(unturned);
+data.shares.pointNames = data.shares.pointNames.map(unturned);
+
 function unpacked(text, Kind) {
   const raw = atob(text);
   const bytes = new Uint8Array(raw.length);
@@ -10,24 +18,25 @@ function unpacked(text, Kind) {
   return new Kind(bytes.buffer);
 }
 
-function distances({ unit, values }) {
+// Steps of an inverse hyperbolic sine if there are steps, else multiples of a unit.
+function numbers({ unit, top, values }) {
+  if (top) return Float64Array.from(unpacked(values, Int16Array), (steps) => unit * Math.sinh(steps * top));
   return Float64Array.from(unpacked(values, Float32Array), (multiple) => multiple * unit);
 }
 
 function coordinates({ scores, mean, covariance }) {
-  const values = scores.map(({ unit, top, values }) =>
-    Float64Array.from(unpacked(values, Int16Array), (steps) => unit * Math.sinh(steps * top)),
-  );
-  return { values, mean, covariance };
+  return { values: scores.map(numbers), mean, covariance };
 }
+
+const numbersAndKinds = unpacked(data.rows, Uint32Array);
 
 const rows = {
   count: data.drawn,
   flagged: data.drawnFlagged,
-  number: unpacked(data.rows, Uint32Array),
-  kind: unpacked(data.kind, Uint8Array),
-  score: distances(data.score),
-  orthogonal: distances(data.orthogonal),
+  number: numbersAndKinds.map((both) => both >>> 2),
+  kind: Uint8Array.from(numbersAndKinds, (both) => both & 3),
+  score: numbers(data.score),
+  orthogonal: numbers(data.orthogonal),
   ours: coordinates(data.ours),
   plain: coordinates(data.plain),
 };
@@ -43,17 +52,22 @@ const shares = {
   profile: unpacked(data.shares.profile, Int16Array),
 };
 
+// The id as it is in the data: to be copied and searched, and with `shownId` to be shown.
 function rowId(i) {
   if (!data.ids) return String(rows.number[i] + 1);
   return i < data.ids.length ? data.ids[i] : `row ${rows.number[i] + 1}`;
+}
+
+function shownId(i, most = 80) {
+  return shortened(unturned(rowId(i)), most);
 }
 
 function kindOf(i) {
   return data.kinds[rows.kind[i]];
 }
 
-// Features that made a row so, as [name, share with sign]; none for good rows. Of the most extreme
-// rows more are known, and neighbours that act together have one name.
+// Features that made a row so, as [name, share with sign]; none where the page has no room for them.
+// Of the most extreme rows more are known, and neighbours that act together have one name.
 function manyFeatures(i) {
   const { rows: known, named } = data.shares;
   const { rows: some, perRow } = data.features;

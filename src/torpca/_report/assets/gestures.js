@@ -100,7 +100,15 @@ function listenToPointers(plot) {
   plot.host.addEventListener("pointerleave", (event) => {
     if (event.pointerType !== "touch") plot.showTip(-1); // a finger leaves when it is lifted
   });
-  plot.host.addEventListener("dblclick", (event) => plot.zoom(2, plot.toData(...spot(plot, event))));
+  // The first click of two, where there is no row, cleared the selection: that was not meant.
+  let before = null;
+  plot.host.addEventListener("mousedown", (event) => {
+    if (event.detail === 1) before = selection.chosen;
+  });
+  plot.host.addEventListener("dblclick", (event) => {
+    if (selection.chosen.size === 0 && before) selection.set([...before]);
+    plot.zoom(2, plot.toData(...spot(plot, event)));
+  });
 }
 
 function pinch(plot, down, id, here) {
@@ -140,9 +148,11 @@ function click(plot, here, more, pointer) {
 const ARROWS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 function listenToKeys(plot) {
+  // The next row of a kind that is shown, or the same one if there is none.
   const step = (by) => {
-    const last = rows.count - 1;
-    return Math.max(0, Math.min(last, selection.current + by));
+    let i = selection.current + by;
+    while (i >= 0 && i < rows.count && !kinds.has(i)) i += by || 1;
+    return i >= 0 && i < rows.count ? i : selection.current;
   };
   const actions = {
     "+": () => plot.zoom(1.6),
@@ -177,7 +187,7 @@ function listenToKeys(plot) {
 
 function visit(plot, i) {
   selection.look(i);
-  if (!plot.inView(i)) plot.home();
+  plot.bring(i);
   plot.showTip(i);
   plot.say(spoken(i));
 }

@@ -26,6 +26,7 @@ function drawCurve(host, points, log) {
   const room = (high - low || Math.abs(high) || 1) * 0.08;
   [low, high] = [low - room, high + room];
   if (!log && low < 0) low = 0;
+  if (log) high = Math.min(high, Math.max(0, ...values)); // no sine is beyond 1
   const x = (j) => edge.left + inX * (points.length > 1 ? j / (points.length - 1) : 0.5);
   const y = (v) => edge.top + inY * (1 - (v - low) / (high - low));
   for (const tick of (log ? logTicks : wholeTicks)(low, high, inY / 40)) {

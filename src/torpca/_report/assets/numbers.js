@@ -1,19 +1,25 @@
-// Numbers as text, and round numbers for axes.
+// Numbers as text.
 
-function figures(value) {
+// A number with three figures, or as many as are asked for; very large and small ones as powers of ten.
+function figures(value, digits = 3) {
   if (!Number.isFinite(value)) return "∞";
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
-    const [digits, power] = value.toExponential(1).split("e");
-    return `${digits.replace(".0", "").replace("-", "−")}e${power.replace("+", "").replace("-", "−")}`;
+    const [first, power] = value.toExponential(Math.max(digits - 2, 1)).split("e");
+    return `${String(Number(first)).replace("-", "−")}e${power.replace("+", "").replace("-", "−")}`;
   }
-  const rounded = Number(value.toPrecision(3));
-  return rounded.toLocaleString("en", { maximumSignificantDigits: 4 }).replace("-", "−");
+  const rounded = Number(value.toPrecision(digits)) || 0; // not "-0"
+  return rounded.toLocaleString("en", { maximumSignificantDigits: digits + 1 }).replace("-", "−");
 }
 
+// A share in per cent, as in the sentences: not rounded up to all, nor down to none.
 function percent(share) {
-  const size = 100 * Math.abs(share);
-  return size >= 10 ? `${Math.round(size)}\u00a0%` : `${Number(size.toPrecision(size >= 1 ? 2 : 1))}\u00a0%`;
+  const value = 100 * Math.abs(share);
+  let said = value.toFixed(0);
+  if (value > 0 && value < 0.1) said = "less than 0.1";
+  else if (value >= 99.9 && value < 100) said = value > 99.95 ? "more than 99.9" : "99.9";
+  else if (value < 10 || (value > 90 && value < 100)) said = value.toFixed(1).replace(".0", "");
+  return `${said}\u00a0%`;
 }
 
 function times(multiple) {
@@ -22,29 +28,4 @@ function times(multiple) {
 
 function many(n, thing) {
   return `${n.toLocaleString("en")} ${thing}${n === 1 ? "" : "s"}`;
-}
-
-function roundTicks(low, high, about) {
-  const raw = (high - low) / about;
-  if (!(raw > 0) || !Number.isFinite(raw)) return [low];
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * [1, 2, 5, 10].find((m) => m * power >= raw * 0.999);
-  const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push(i * step);
-  return ticks;
-}
-
-// Between two powers of ten: these powers, or 1, 2 and 5 times them where there is room.
-function logTicks(low, high, about) {
-  if (high - low < 0.7) return roundTicks(10 ** low, 10 ** high, about).filter((t) => t > 0).map(Math.log10);
-  const every = Math.max(1, Math.ceil((high - low) / about));
-  const within = high - low < about / 2.5 ? [1, 2, 5] : [1];
-  const ticks = [];
-  for (let power = Math.floor(low / every) * every; power <= high; power += every) {
-    for (const m of within) {
-      const at = power + Math.log10(m);
-      if (at >= low && at <= high) ticks.push(at);
-    }
-  }
-  return ticks;
 }

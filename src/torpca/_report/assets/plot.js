@@ -1,8 +1,11 @@
 // A scatter plot of rows: points on a canvas, and around them axes, limits and labels as SVG, so that
 // these print sharply; the grid lies under the points. `spec` says what is drawn:
-//   x, y: { values, label, limit (optional) }, log, ellipse (points, optional), labels (how many rows)
+//   x, y: { values, label, limit (optional) }, log, ellipse (points, optional), lines (upright, optional),
+//   labels (how many rows)
 
-const MARGIN = { left: 58, right: 14, top: 12, bottom: 44 };
+const MARGIN = { left: 58, right: 14, top: 22, bottom: 44 };
+const FARTHEST = 4; // times the width of the first view that zooming out leads to
+const PREFERRED = 4; // pixels that a flagged row may be farther away than the nearest one
 
 class Plot {
   constructor(host, spec) {
@@ -13,13 +16,21 @@ class Plot {
     this.rings = element("canvas", { ariaHidden: "true" });
     this.under = svg("svg", { "aria-hidden": "true" });
     this.over = svg("svg", { "aria-hidden": "true" });
-    this.marks = svg("g");
+    this.marks = svg("g"); // the box that is being dragged
+    this.hover = svg("g", { class: "hovered" }); // around the row that is described
+    this.described = -1;
+    this.margin = MARGIN;
     this.tip = element("div", { className: "tip", hidden: true });
     host.append(this.under, this.canvas, this.rings, this.over, this.tip, element("p", { className: "quiet", role: "status" }));
-    this.pending = this.moved = false;
+    this.pending = false;
+    this.stale = { points: false, rings: false };
     this.home();
     whenResized(host, () => this.draw());
-    selection.watch(() => this.soon(false));
+    kinds.watch(() => this.soon());
+    selection.watch(({ chosen, show }) => {
+      if (show) this.bring(selection.current);
+      this.soon({ points: false, rings: chosen === true });
+    });
   }
 
   // ---- where things are --------------------------------------------------------------------------
@@ -50,8 +61,15 @@ class Plot {
   home() {
     this.px = this.scaled("x");
     this.py = this.scaled("y");
-    this.view = { ...this.span("x", this.px, "x0", "x1"), ...this.span("y", this.py, "y0", "y1") };
+    this.first = { ...this.span("x", this.px, "x0", "x1"), ...this.span("y", this.py, "y0", "y1") };
+    this.view = this.first;
     this.soon();
+  }
+
+  // Makes sure that a row is in sight.
+  bring(i) {
+    kinds.set(rows.kind[i], true);
+    if (!this.inView(i)) this.home();
   }
 
   span(axis, values, from, to, only = () => true) {
@@ -65,11 +83,16 @@ class Plot {
     const limit = this.scaledLimit(axis);
     if (limit !== null) take(limit);
     for (const point of this.spec.ellipse || []) take(point[axis === "x" ? 0 : 1]);
+    if (axis === "x") (this.spec.lines || []).forEach(take);
     if (!(low <= high)) [low, high] = [0, 1];
-    const from_zero = this.spec[axis].limit !== undefined && !this.spec.log;
-    if (from_zero) low = 0;
+    if (this.fromZero(axis)) low = 0;
     const room = 0.06 * (high - low || Math.abs(high) || 1);
-    return { [from]: from_zero ? 0 : low - room, [to]: high + room };
+    return { [from]: this.fromZero(axis) ? 0 : low - room, [to]: high + room };
+  }
+
+  // Distances, which have limits, are not below zero.
+  fromZero(axis) {
+    return this.spec[axis].limit !== undefined && !this.spec.log;
   }
 
   goodRows() {
@@ -81,57 +104,72 @@ class Plot {
   size() {
     const width = this.host.clientWidth;
     const height = this.host.clientHeight;
-    return { width, height, inX: width - MARGIN.left - MARGIN.right, inY: height - MARGIN.top - MARGIN.bottom };
+    return { width, height, inX: width - this.margin.left - MARGIN.right, inY: height - MARGIN.top - MARGIN.bottom };
   }
 
   toScreen(x, y) {
     const { inX, inY } = this.size();
     const { x0, x1, y0, y1 } = this.view;
-    return [MARGIN.left + ((x - x0) / (x1 - x0)) * inX, MARGIN.top + (1 - (y - y0) / (y1 - y0)) * inY];
+    return [this.margin.left + ((x - x0) / (x1 - x0)) * inX, MARGIN.top + (1 - (y - y0) / (y1 - y0)) * inY];
   }
 
   toData(left, top) {
     const { inX, inY } = this.size();
     const { x0, x1, y0, y1 } = this.view;
-    return [x0 + ((left - MARGIN.left) / inX) * (x1 - x0), y0 + (1 - (top - MARGIN.top) / inY) * (y1 - y0)];
+    return [x0 + ((left - this.margin.left) / inX) * (x1 - x0), y0 + (1 - (top - MARGIN.top) / inY) * (y1 - y0)];
   }
 
   place(i) {
     return this.toScreen(this.px[i], this.py[i]);
   }
 
+  // Whether a row is drawn: its kind is shown, and its place is in sight.
   inView(i) {
     const { x0, x1, y0, y1 } = this.view;
-    return this.px[i] >= x0 && this.px[i] <= x1 && this.py[i] >= y0 && this.py[i] <= y1;
+    return kinds.has(i) && this.px[i] >= x0 && this.px[i] <= x1 && this.py[i] >= y0 && this.py[i] <= y1;
   }
 
-  zoom(factor, at = null) {
+  // As narrow as a phone: fewer and shorter labels.
+  narrow() {
+    return this.size().inX < 340;
+  }
+
+  see(view) {
+    const next = { ...view };
+    for (const [axis, from, to] of [["x", "x0", "x1"], ["y", "y0", "y1"]]) {
+      if (this.fromZero(axis) && next[from] < 0) [next[from], next[to]] = [0, next[to] - next[from]];
+    }
+    this.view = next;
+    this.soon();
+  }
+
+  zoom(by, at = null) {
     const { x0, x1, y0, y1 } = this.view;
     const [x, y] = at || [(x0 + x1) / 2, (y0 + y1) / 2];
+    const { first } = this;
+    const factor = Math.max(by, (x1 - x0) / (FARTHEST * (first.x1 - first.x0)), (y1 - y0) / (FARTHEST * (first.y1 - first.y0)));
     const next = { x0: x + (x0 - x) / factor, x1: x + (x1 - x) / factor, y0: y + (y0 - y) / factor, y1: y + (y1 - y) / factor };
     // Not so close that neighbouring numbers can no longer be told apart.
     const fine = (low, high) => high - low > 1e-9 * Math.max(Math.abs(low), Math.abs(high));
-    if (fine(next.x0, next.x1) && fine(next.y0, next.y1)) this.view = next;
-    this.soon();
+    if (fine(next.x0, next.x1) && fine(next.y0, next.y1)) this.see(next);
   }
 
   move(byX, byY) {
     const { inX, inY } = this.size();
     const dx = (byX / inX) * (this.view.x1 - this.view.x0);
     const dy = (byY / inY) * (this.view.y1 - this.view.y0);
-    this.view = { x0: this.view.x0 - dx, x1: this.view.x1 - dx, y0: this.view.y0 + dy, y1: this.view.y1 + dy };
-    this.soon();
+    this.see({ x0: this.view.x0 - dx, x1: this.view.x1 - dx, y0: this.view.y0 + dy, y1: this.view.y1 + dy });
   }
 
-  // The row nearest to a place on the screen, flagged ones first; -1 if none is near.
+  // The row nearest to a place on the screen, or a flagged one that is hardly farther; -1 if none is near.
   nearest(left, top, within) {
     const { inX, inY } = this.size();
     const { x0, x1, y0, y1 } = this.view;
     const perX = inX / (x1 - x0);
     const perY = inY / (y1 - y0);
     const [x, y] = this.toData(left, top);
-    let best = -1;
-    let least = within * within;
+    let [best, flagged] = [-1, -1];
+    let [least, leastFlagged] = [within * within, Infinity];
     for (let i = 0; i < rows.count; i++) {
       const dx = (this.px[i] - x) * perX;
       const dy = (this.py[i] - y) * perY;
@@ -140,9 +178,9 @@ class Plot {
         best = i;
         least = off;
       }
-      if (i === rows.flagged - 1 && best >= 0) return best;
+      if (i === rows.flagged - 1) [flagged, leastFlagged] = [best, least];
     }
-    return best;
+    return flagged >= 0 && Math.sqrt(leastFlagged) <= Math.sqrt(least) + PREFERRED ? flagged : best;
   }
 
   within(left, top, right, bottom) {
@@ -157,23 +195,26 @@ class Plot {
 
   // ---- drawing -----------------------------------------------------------------------------------
 
-  // Points are drawn anew only if they moved: there may be a hundred thousand.
-  soon(moved = true) {
-    this.moved = this.moved || moved;
+  // Points are drawn anew only if they moved, and rings if others are selected: there may be a hundred
+  // thousand.
+  soon({ points = true, rings = true } = {}) {
+    this.stale = { points: this.stale.points || points, rings: this.stale.rings || points || rings };
     if (this.pending) return;
     this.pending = true;
     requestAnimationFrame(() => {
       this.pending = false;
-      this.draw(this.moved);
+      this.draw(this.stale);
     });
   }
 
-  draw(moved = true) {
+  draw({ points, rings } = { points: true, rings: true }) {
     if (this.host.clientWidth === 0) return;
-    this.moved = false;
-    if (moved) this.drawPoints(this.sheet(this.canvas));
-    this.drawRings(this.sheet(this.rings));
+    this.stale = { points: false, rings: false };
+    if (points) measureAxes(this);
+    if (points) this.drawPoints(this.sheet(this.canvas));
+    if (rings) this.drawRings(this.sheet(this.rings));
     this.drawFrame();
+    if (points) this.showTip(this.described);
   }
 
   // A clean canvas of the size of the plot, and its pen.
@@ -193,28 +234,29 @@ class Plot {
 
   drawPoints({ pen, sharp }) {
     const style = getComputedStyle(document.documentElement);
-    const stamps = [0, 1, 2, 3].map((kind) => stamp(kind, style, sharp));
+    const strong = [0, 1, 2, 3].map((kind) => stamp(kind, style, sharp, 1));
+    const weak = [0, 1, 2, 3].map((kind) => stamp(kind, style, sharp, faint));
+    const put = this.stamper(pen, 16);
+    // The most extreme last, on top of the others.
+    for (let i = rows.count - 1; i >= 0; i--) put((i < STRONG ? strong : weak)[rows.kind[i]], i);
+  }
+
+  drawRings({ pen, sharp }) {
+    const size = selection.chosen.size > MANY_RINGS ? 12 : 24;
+    const ring = ringStamp(size, getComputedStyle(document.documentElement), sharp);
+    const put = this.stamper(pen, size);
+    for (const i of selection.chosen) put(ring, i);
+  }
+
+  // Stamps rows that are in view. The sizes of the plot are asked for once, not for each of them.
+  stamper(pen, size) {
     const { x0, x1, y0, y1 } = this.view;
     const { x: left, y: top, width, height } = this.box();
     const [perX, perY] = [width / (x1 - x0), height / (y1 - y0)];
-    // The most extreme last, on top of the others.
-    for (let i = rows.count - 1; i >= 0; i--) {
-      if (!this.inView(i)) continue;
-      const x = left + (this.px[i] - x0) * perX;
-      const y = top + (y1 - this.py[i]) * perY;
-      pen.drawImage(stamps[rows.kind[i]], x - 8, y - 8, 16, 16);
-    }
-  }
-
-  drawRings({ pen }) {
-    pen.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--ink");
-    pen.lineWidth = 1.75;
-    for (const i of selection.chosen) {
-      if (!this.inView(i)) continue;
-      pen.beginPath();
-      pen.arc(...this.place(i), 8, 0, 2 * Math.PI);
-      pen.stroke();
-    }
+    return (sign, i) => {
+      if (!this.inView(i)) return;
+      pen.drawImage(sign, left + (this.px[i] - x0) * perX - size / 2, top + (y1 - this.py[i]) * perY - size / 2, size, size);
+    };
   }
 
   drawFrame() {
@@ -222,99 +264,44 @@ class Plot {
     for (const layer of [this.under, this.over]) layer.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const behind = svg("g");
     this.marks = svg("g");
-    this.drawAxes(behind);
+    drawAxes(this, behind);
+    const taken = []; // where no label can be
     const clip = `clip-${this.host.id}`;
     const inner = svg("g", { "clip-path": `url(#${clip})` });
     const frame = svg("clipPath", { id: clip });
     frame.append(svg("rect", this.box()));
-    this.drawLimits(inner);
     this.under.replaceChildren(behind);
     this.over.replaceChildren(frame, inner);
-    this.drawLabels(this.over);
+    drawLimits(this, inner, this.over, taken);
+    drawLabels(this, this.over, taken);
     this.drawCurrent(inner);
-    this.over.append(this.marks);
+    this.over.append(this.hover, this.marks);
   }
 
   box() {
     const { inX, inY } = this.size();
-    return { x: MARGIN.left, y: MARGIN.top, width: Math.max(inX, 0), height: Math.max(inY, 0) };
-  }
-
-  drawAxes(group) {
-    const { width, height, inX, inY } = this.size();
-    const { x0, x1, y0, y1 } = this.view;
-    const right = MARGIN.left + inX;
-    const bottom = MARGIN.top + inY;
-    const ticks = this.spec.log ? logTicks : roundTicks;
-    const shown = (v) => figures(this.spec.log ? 10 ** v : Math.abs(v) < 1e-12 * Math.max(Math.abs(x1), Math.abs(y1)) ? 0 : v);
-    for (const v of ticks(x0, x1, inX / 85)) {
-      const [left] = this.toScreen(v, y0);
-      group.append(svg("line", { class: "grid", x1: left, x2: left, y1: MARGIN.top, y2: bottom }));
-      group.append(svg("text", { x: left, y: bottom + 17, "text-anchor": "middle" }, shown(v)));
-    }
-    for (const v of ticks(y0, y1, inY / 55)) {
-      const [, top] = this.toScreen(x0, v);
-      group.append(svg("line", { class: "grid", x1: MARGIN.left, x2: right, y1: top, y2: top }));
-      group.append(svg("text", { x: MARGIN.left - 7, y: top + 4, "text-anchor": "end" }, shown(v)));
-    }
-    group.append(svg("path", { class: "axis", d: `M${MARGIN.left} ${MARGIN.top}V${bottom}H${right}` }));
-    group.append(svg("text", { class: "name", x: MARGIN.left + inX / 2, y: height - 6, "text-anchor": "middle" }, this.spec.x.label));
-    const middle = MARGIN.top + inY / 2;
-    group.append(svg("text", { class: "name", x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, this.spec.y.label));
-  }
-
-  drawLimits(group) {
-    const { x, y, width, height } = this.box();
-    const limits = [this.scaledLimit("x"), this.scaledLimit("y")];
-    if (limits[0] !== null) {
-      const [left] = this.toScreen(limits[0], 0);
-      group.append(svg("line", { class: "limit", x1: left, x2: left, y1: y, y2: y + height }));
-    }
-    if (limits[1] !== null) {
-      const [, top] = this.toScreen(0, limits[1]);
-      group.append(svg("line", { class: "limit", x1: x, x2: x + width, y1: top, y2: top }));
-    }
-    if (this.spec.ellipse) {
-      const points = this.spec.ellipse.map(([a, b]) => this.toScreen(a, b).map((v) => v.toFixed(1)).join(" "));
-      group.append(svg("path", { class: "ellipse", d: `M${points.join("L")}Z` }));
-    }
-  }
-
-  // Ids beside the most extreme rows and the selected ones, where there is room.
-  drawLabels(group) {
-    const box = this.box();
-    const taken = [];
-    const wanted = new Set([...selection.sorted().slice(0, 20), ...Array(Math.min(rows.flagged > 60 ? 4 : this.spec.labels, rows.flagged)).keys()]);
-    for (const i of wanted) if (this.inView(i)) taken.push(around(...this.place(i), i === selection.current ? 12 : 6));
-    for (const i of wanted) {
-      if (!this.inView(i)) continue;
-      const [left, top] = this.place(i);
-      const words = shortened(rowId(i), 18);
-      const room = freePlace(left, top, textWidth(words, "600 12px"), box, taken);
-      if (!room) continue;
-      taken.push(room.box);
-      if (room.far) group.append(svg("line", { class: "leader", x1: left, y1: top, x2: room.fromX, y2: room.fromY }));
-      group.append(svg("text", { class: "label", x: room.x, y: room.y, "text-anchor": room.anchor }, words));
-    }
+    return { x: this.margin.left, y: MARGIN.top, width: Math.max(inX, 0), height: Math.max(inY, 0) };
   }
 
   drawCurrent(group) {
     const i = selection.current;
     if (i < 0 || !this.inView(i)) return;
     const [left, top] = this.place(i);
+    group.append(svg("circle", { class: "halo", cx: left, cy: top, r: 11 }));
     group.append(svg("circle", { class: "ring", cx: left, cy: top, r: 11, "stroke-dasharray": "3 3" }));
   }
 
   // ---- what a row is ------------------------------------------------------------------------------
 
+  // Describes a row beside its point; none, or one that is out of sight, ends that.
   showTip(i) {
-    if (i < 0) {
-      this.tip.hidden = true;
-      return;
-    }
+    this.described = i >= 0 && this.inView(i) ? i : -1;
+    this.tip.hidden = this.described < 0;
+    this.hover.replaceChildren();
+    if (this.tip.hidden) return;
     this.tip.replaceChildren(...describe(i));
-    this.tip.hidden = false;
     const [left, top] = this.place(i);
+    for (const name of ["halo", "hover"]) this.hover.append(svg("circle", { class: name, cx: left, cy: top, r: 7 }));
     const { width, height } = this.size();
     const { offsetWidth, offsetHeight } = this.tip;
     const beside = left + 16 + offsetWidth < width ? left + 16 : Math.max(4, left - 16 - offsetWidth);

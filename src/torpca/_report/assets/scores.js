@@ -1,7 +1,8 @@
 // Scores on two components, ours and those of ordinary PCA side by side.
 
-// Radius that 99.5 % of a Gaussian cloud in the plane stays within, in standard deviations.
+// What 99.5 % of a Gaussian cloud stay within, in standard deviations: in the plane, and on a line.
 const ELLIPSE = Math.sqrt(-2 * Math.log(0.005));
+const LINE = 2.807;
 
 function scorePlots() {
   const most = Math.min(rows.ours.values.length, rows.plain.values.length);
@@ -15,17 +16,18 @@ function scorePlots() {
   if (most > 2) axisChoices(most, axes, change);
   modeButtons(document.querySelector('[data-modes="scores"]'), both);
   zoomButtons("scores", both);
-  for (const item of document.querySelectorAll("#outliers .legend > li")) {
-    document.getElementById("legend-again").append(item.cloneNode(true));
-  }
 }
 
 function scoreSpec(which, { x, y }) {
   const { values, mean, covariance } = rows[which];
   const across = { values: values[x] || new Float64Array(rows.count), label: `Component ${x + 1}` };
   // With a single component there is nothing to set it against but the order of the rows.
-  if (y < 0) return { x: across, y: { values: Float64Array.from(rows.number, (n) => n + 1), label: "Row number" }, ellipse: null };
+  if (y < 0) return { x: across, y: { values: Float64Array.from(rows.number, (n) => n + 1), label: "Row number" }, lines: lines(mean[x], covariance[x]?.[x]) };
   return { x: across, y: { values: values[y], label: `Component ${y + 1}` }, ellipse: ellipse(mean, covariance, x, y) };
+}
+
+function lines(mean, variance) {
+  return variance > 0 ? [mean - LINE * Math.sqrt(variance), mean + LINE * Math.sqrt(variance)] : [];
 }
 
 function ellipse(mean, covariance, x, y) {

@@ -44,11 +44,11 @@ function drawScree(host, log) {
   }
   made.append(svg("path", { class: "axis", d: `M${edge.left} ${edge.top}V${bottom}H${width - edge.right}` }));
   made.append(svg("text", { class: "name", x: edge.left + inX / 2, y: height - 6, "text-anchor": "middle" }, "Principal direction"));
-  if (rank < variances.length) {
-    const x = edge.left + rank * step;
-    made.append(svg("line", { class: "limit", x1: x, x2: x, y1: edge.top - 6, y2: bottom }));
-    made.append(svg("text", { class: "limit-name", x: x + 6, y: edge.top + 6 }, rank === 1 ? "1 component kept" : `${rank} components kept`));
-  }
+  const x = edge.left + rank * step;
+  const kept = `${many(rank, "component")} kept`;
+  const fits = x + 6 + textWidth(kept) < width;
+  made.append(svg("line", { class: "limit", x1: x, x2: x, y1: edge.top - 6, y2: bottom }));
+  made.append(svg("text", { class: "limit-name", x: fits ? x + 6 : x - 6, y: edge.top + 6, "text-anchor": fits ? "start" : "end" }, kept));
   screeKey(made, width);
 }
 

@@ -1,5 +1,6 @@
 // Puts everything on the page, and keeps its colours right.
 
+legends();
 outlierMap();
 scorePlots();
 whyPanel();

@@ -17,9 +17,10 @@ function svg(name, attributes = {}, text = null) {
   return made;
 }
 
-// Names may run from right to left, or try to turn the text around them.
-function apart(text) {
-  return element("bdi", { textContent: text });
+// Names may run from right to left, or try to turn the text around them. What was cut is said in full
+// when it is pointed at.
+function apart(text, full = text) {
+  return element("bdi", { textContent: text, title: full === text ? "" : full });
 }
 
 function sign(kind) {
@@ -28,9 +29,13 @@ function sign(kind) {
   return made;
 }
 
+// The name with its middle left out, if it is long: what tells names apart is often at the end.
 function shortened(name, most) {
+  if (name.length <= most) return name;
   const letters = [...name];
-  return letters.length <= most ? name : `${letters.slice(0, most - 1).join("")}…`;
+  if (letters.length <= most) return name;
+  const [start, end] = [Math.ceil((most - 1) / 2), Math.floor((most - 1) / 2)];
+  return `${letters.slice(0, start).join("")}…${letters.slice(letters.length - end).join("")}`;
 }
 
 const ruler = document.createElement("canvas").getContext("2d");
@@ -40,7 +45,7 @@ function textWidth(text, font = "12px") {
   return ruler.measureText(text).width;
 }
 
-// The longest beginning of a name that fits.
+// As much of a name as fits.
 function fitted(name, width) {
   let most = [...name].length;
   while (most > 1 && textWidth(shortened(name, most)) > width) most -= 1;

@@ -3,6 +3,10 @@
 const PER_PAGE = 25;
 
 function flaggedTable() {
+  if (rows.flagged === 0) {
+    for (const part of document.querySelectorAll("#rows > :not(h2, h2 + p)")) part.hidden = true;
+    return;
+  }
   const search = document.getElementById("search");
   const filter = document.getElementById("kind-filter");
   const state = { found: [], page: 0, by: "extreme", down: false };
@@ -92,17 +96,17 @@ function showPage(state) {
 }
 
 function tableRow(i) {
-  const box = element("input", { type: "checkbox", ariaLabel: `Select row ${rowId(i)}` });
+  const box = element("input", { type: "checkbox", ariaLabel: `Select row ${shownId(i)}` });
   box.addEventListener("change", () => selection.toggle(i));
-  const look = element("button", { type: "button", title: "Select this row and show it in the map" }, apart(rowId(i)));
+  const look = element("button", { type: "button", title: "Select this row and show it in the map" }, apart(shownId(i), unturned(rowId(i))));
   look.addEventListener("click", () => {
-    selection.set([i]);
+    selection.set([i], true);
     document.getElementById("outliers").scrollIntoView();
     document.getElementById("map").focus({ preventScroll: true });
   });
   const named = topFeatures(i).map((feature) => {
     const [name, share] = feature;
-    return element("span", { title: share > 0 ? "too large" : "too small" }, apart(shortened(name, 60)), `\u00a0${share > 0 ? "↑" : "↓"}\u00a0${percent(share)}`);
+    return element("span", { title: share > 0 ? "too large" : "too small" }, apart(shortened(name, 60), name), `\u00a0${share > 0 ? "↑" : "↓"}\u00a0${percent(share)}`);
   });
   const made = element("tr", { role: "row" },
     element("td", { role: "cell", className: "tick" }, box),

@@ -3,7 +3,7 @@
 function describe(i) {
   const top = topFeatures(i).slice(0, 3);
   const parts = [
-    element("b", {}, "Row ", apart(shortened(rowId(i), 80))),
+    element("b", {}, "Row ", apart(shownId(i))),
     element("div", { textContent: kindOf(i) }),
     element("div", { textContent: `score distance ${times(relative("score", i))}` }),
     element("div", { textContent: `orthogonal distance ${times(relative("orthogonal", i))}` }),
@@ -17,5 +17,5 @@ function describe(i) {
 function spoken(i) {
   const top = topFeatures(i).slice(0, 3).map(([name, share]) => `${name} ${rows.kind[i] ? "too " : ""}${share > 0 ? "large" : "small"}`);
   const state = selection.has(i) ? ", selected" : "";
-  return `Row ${rowId(i)}, ${kindOf(i)}${state}. ${top.join(", ")}`;
+  return `Row ${shownId(i)}, ${kindOf(i)}${state}. ${top.join(", ")}`;
 }

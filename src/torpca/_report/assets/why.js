@@ -13,12 +13,12 @@ function whyPanel() {
 
 function drawWhy(body, i) {
   if (i < 0) return;
-  const title = element("p", { className: "who" }, sign(rows.kind[i]), "Row ", apart(shortened(rowId(i), 80)));
+  const title = element("p", { className: "who" }, sign(rows.kind[i]), "Row ", apart(shownId(i), unturned(rowId(i))));
   const what = element("p", { textContent: whatItIs(i) });
   body.replaceChildren(title, what);
   const many = manyFeatures(i);
   if (many.length === 0) return;
-  const bars = element("div", { className: "chart", role: "img", ariaLabel: `Features that made row ${rowId(i)} so: ${many.slice(0, 5).map(featureText).join(", ")}` });
+  const bars = element("div", { className: "chart", role: "img", ariaLabel: `Features that made row ${shownId(i)} so: ${many.slice(0, 5).map(featureText).join(", ")}` });
   body.append(element("p", { className: "legend short help" }, key("up", rows.kind[i] ? "too large" : "large"), key("down", rows.kind[i] ? "too small" : "small")), bars);
   drawBars(bars, many.slice(0, BARS));
   const line = profile(i);
@@ -53,8 +53,10 @@ function key(kind, text) {
 function drawBars(host, list) {
   const { made, width } = drawing(host, list.length * BAR + 4);
   const names = Math.min(Math.max(...list.map(([name]) => textWidth(name))) + 12, width * 0.55);
-  const room = width - names - textWidth("↑ 99.9 %") - 8;
   const largest = Math.abs(list[0][1]);
+  const value = (share) => `${share > 0 ? "↑" : "↓"} ${percent(share)}`;
+  // As long as they can be with their numbers beside them.
+  const room = Math.min(...list.map(([, share]) => (width - names - 8 - textWidth(value(share))) / (Math.abs(share) / largest)));
   list.forEach(([name, share], j) => {
     const y = j * BAR + 3;
     const long = Math.max((Math.abs(share) / largest) * room, 1);
@@ -62,7 +64,7 @@ function drawBars(host, list) {
     label.append(svg("title", {}, name));
     made.append(label);
     made.append(svg("rect", { class: share > 0 ? "up" : "down", x: names, y, width: long, height: BAR - 7, rx: 1.5 }));
-    made.append(svg("text", { class: "value", x: names + long + 5, y: y + 12 }, `${share > 0 ? "↑" : "↓"} ${percent(share)}`));
+    made.append(svg("text", { class: "value", x: names + long + 5, y: y + 12 }, value(share)));
   });
 }
 
@@ -83,8 +85,9 @@ function drawProfile(host, line) {
     made.append(bar);
   });
   const names = data.shares.pointNames;
-  made.append(svg("text", { x: 2, y: height - 3 }, shortened(names[0], 16)));
-  made.append(svg("text", { x: width - 2, y: height - 3, "text-anchor": "end" }, shortened(names[names.length - 1], 16)));
+  const [first, last] = labelTexts([names[0], names[names.length - 1]], 16);
+  made.append(svg("text", { x: 2, y: height - 3 }, first));
+  made.append(svg("text", { x: width - 2, y: height - 3, "text-anchor": "end" }, last));
 }
 
 // ---- the selected rows -------------------------------------------------------------------------
@@ -94,18 +97,20 @@ function selectedRows() {
   const ids = document.getElementById("selected-ids");
   const said = document.getElementById("copy-said");
   const [copy, clear, back, on] = ["copy-ids", "clear-rows", "previous-row", "next-row"].map((id) => document.getElementById(id));
-  const show = () => {
+  const show = ({ chosen: changed }) => {
+    said.textContent = "";
+    if (!changed) return; // there may be a hundred thousand ids
     const chosen = selection.sorted();
     count.textContent = chosen.length === 0 ? "No row is selected. Select some in a picture or in the table." : `${many(chosen.length, "row")} selected.`;
     ids.value = chosen.map(rowId).join("\n");
-    said.textContent = "";
     copy.disabled = clear.disabled = chosen.length === 0;
   };
-  // Among the selected rows if there are several, else among all.
+  // Among the selected rows if there are several, else among all; only those of kinds that are shown.
   const go = (by) => {
-    const list = selection.chosen.size > 1 ? selection.sorted() : Array.from({ length: rows.count }, (_, i) => i);
+    const all = selection.chosen.size > 1 ? selection.sorted() : Array.from({ length: rows.count }, (_, i) => i);
+    const list = all.filter((i) => kinds.has(i) || i === selection.current);
     const at = list.indexOf(selection.current);
-    selection.look(list[(at + by + list.length) % list.length]);
+    selection.look(list[(at + by + list.length) % list.length], true);
   };
   back.addEventListener("click", () => go(-1));
   on.addEventListener("click", () => go(1));
@@ -114,7 +119,7 @@ function selectedRows() {
     said.textContent = (await copied(ids)) ? `Copied ${many(selection.chosen.size, "id")}.` : "Copying is not allowed here: the ids are marked, press Ctrl+C.";
   });
   selection.watch(show);
-  show();
+  show({ chosen: true });
 }
 
 async function copied(field) {
