@@ -52,6 +52,7 @@ def made(n, n_flagged, *, d=8, k=3):
     return Answer(
         title="made up.csv",
         ids=np.arange(1, n + 1).astype(str),
+        numbers=np.arange(1, n + 1),
         names=names,
         types=types,
         flagged=flagged,

@@ -113,6 +113,14 @@ def test_a_full_disk(where, tmp_path, monkeypatch):
     assert tree(tmp_path) == {"a.txt": b"old"}
 
 
+def test_a_disk_that_is_full_of_a_folder_is_told_of_the_folder(tmp_path):
+    with pytest.raises(OutputError) as error, atomic_folder(tmp_path / "results") as part:
+        atomic_write(part / "a.txt", full)
+    says(error, tmp_path / "results", "the disk is full", "Free some space")
+    assert ".part" not in str(error.value)
+    assert tree(tmp_path) == {}
+
+
 def test_no_permission(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")

@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 from benchmarks.recovery import DATA
 from torpca import OutlierRobustPCA, as_source
-from torpca._cli import progress
-from torpca._cli.commands import torpca
+from torpca._cli import commands, progress
+from torpca._cli.commands import default_folder, torpca
 from torpca._cli.demo import spectra, write_csv
 from torpca._cli.errors import sentence
 from torpca._cli.run import Data, rank_of
@@ -101,7 +101,7 @@ def test_ranks_as_they_are_typed(text, rank):
     assert rank_of(text) == rank
 
 
-@pytest.mark.parametrize("text", ["many", "1.5", "nan", "0.0"])
+@pytest.mark.parametrize("text", ["many", "1.5", "nan", "0.0", "0", "-2"])
 def test_ranks_that_are_none(text):
     with pytest.raises(ValueError, match="Leave it out for auto"):
         rank_of(text)
@@ -136,6 +136,7 @@ def test_an_error_is_a_sentence_and_a_traceback_if_asked_for(table):
 
 def test_wrong_usage_has_another_code(table):
     assert run("fit").exit_code == 2
+    assert run("fit", "table.csv", "-k", 0).exit_code == 2
     assert run("nonsense").exit_code == 2
 
 
@@ -166,6 +167,127 @@ def test_new_rows_are_judged_by_the_limits_of_the_model(table, made):
     types = [row[at] for row in judged[1:]]
     assert types == list(model.outlier_types(new))
     assert "new 7" in done.output
+
+
+def test_scores_go_to_a_file_of_a_known_kind_and_are_told(table):
+    run("fit", "table.csv", "--id-column", "name", "--out", "there")
+    done = run("score", "there", "table.csv", "--out", "judged.csv")
+    assert done.exit_code == 0, done.output
+    assert done.output.endswith("Scores: judged.csv\n")
+    assert "angle" not in done.output  # nothing to say of new rows
+    content = json.loads(run("score", "there", "table.csv", "--json").stdout)
+    assert content["angle_to_ordinary_pca"] is None
+    for out in ("there", "-", "judged.txt"):
+        refused = run("score", "there", "table.csv", "--out", out)
+        assert refused.exit_code == 1
+        assert "must end in .csv or .parquet" in refused.output
+
+
+def test_a_folder_knows_how_its_data_was_read(table, made):
+    text = table.read_text().replace(",", ";").replace(".", ",")
+    table.write_text(text)
+    how = ("--delimiter", ";", "--decimal", ",")
+    assert run("fit", "table.csv", *how, "--id-column", "name", "--out", "there").exit_code == 0
+    done = run("score", "there", "table.csv")
+    assert done.exit_code == 0, done.output
+    worst = int(np.argmin(OutlierRobustPCA().fit(made.X).score_samples(made.X)))
+    assert f"row {worst}" in done.output
+    nameless = "\n".join(line.split(";", 1)[1] for line in text.splitlines()) + "\n"
+    Path("nameless.csv").write_text(nameless)
+    done = run("score", "there", "nameless.csv")  # numbered then
+    assert done.exit_code == 0, done.output
+    assert f"\n  {worst + 1} " in done.output
+    refused = run("score", "there", "nameless.csv", "--id-column", "name")
+    assert refused.exit_code == 1
+
+
+def test_columns_of_a_model_cannot_be_chosen_again(table):
+    run("fit", "table.csv", "--out", "there", "--columns", "f0,f1,f2,f3")
+    plain = run("score", "there", "table.csv")
+    turned = run("score", "there", "table.csv", "--columns", "f3,f1,f2,f0")
+    assert plain.exit_code == turned.exit_code == 0, turned.output
+    assert plain.output == turned.output
+    refused = run("score", "there", "table.csv", "--columns", "f0,f1")
+    assert refused.exit_code == 1
+    assert "not those of the model" in refused.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fit", "own/scores.csv", "--out", "own", "--force"),
+        ("score", "there", "own/scores.csv", "--out", "own/scores.csv", "--force"),
+        ("report", "there", "own/scores.csv", "--out", "own/scores.csv", "--force"),
+        ("report", "there/model.npz", "--out", "there/model.npz", "--force"),
+    ],
+)
+def test_what_is_read_is_never_replaced(table, arguments):
+    run("fit", "table.csv", "--out", "there")
+    Path("own").mkdir()
+    table.rename("own/scores.csv")
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    refused = run(*arguments)
+    assert refused.exit_code == 1
+    assert "made from" in refused.output
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+def test_rows_have_the_numbers_of_the_file_when_some_are_left_out(table):
+    lines = table.read_text().splitlines()
+    lines[3] = lines[3].rsplit(",", 1)[0] + ","
+    table.write_text("\n".join(lines) + "\n")
+    done = run("fit", "table.csv", "--missing", "drop-rows", "--out", "there")
+    assert done.exit_code == 0, done.output
+    content = json.loads((Path("there") / "summary.json").read_text())
+    assert all(row["row"] == str(row["number"]) for row in content["most_extreme"])
+    assert any(row["number"] > 3 for row in content["most_extreme"])
+
+
+def test_names_with_commas_are_quoted(table):
+    lines = table.read_text().splitlines()
+    lines[0] = lines[0].replace("f1", '"f1, fasting"')
+    table.write_text("\n".join(lines) + "\n")
+    done = run("fit", "table.csv", "--columns", 'f0, "f1, fasting",f2', "--json", "-k", 1)
+    assert json.loads(done.stdout)["features"] == 3
+    done = run("fit", "table.csv", "--exclude", '"f1, fasting"', "--json", "--out", "there")
+    assert json.loads(done.stdout)["features"] == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("run.2024.csv", "torpca-run.2024"),
+        ("a.csv.gz", "torpca-a"),
+        (".hid.csv", "torpca-hid"),
+        ("-", "torpca-stdin"),
+    ],
+)
+def test_folders_are_called_after_files(name, folder):
+    assert default_folder(name) == Path(folder)
+
+
+def test_an_interrupt_has_the_code_that_shells_expect(table, monkeypatch):
+    def interrupted(*args, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "fit", interrupted)
+    done = run("fit", "table.csv")
+    assert done.exit_code == 130
+    assert "Nothing was written" in done.output
+    assert not Path("torpca-table").exists()
+
+
+def test_every_command_speaks_json(table):
+    for arguments in (
+        ("fit", "table.csv"),
+        ("score", "torpca-table", "table.csv"),
+        ("report", "torpca-table", "--force"),
+        ("compare", "table.csv", "--methods", "PCA"),
+        ("demo",),
+    ):
+        done = run(*arguments, "--json")
+        assert done.exit_code == 0, done.output
+        assert isinstance(json.loads(done.stdout), dict)
 
 
 def test_a_report_of_the_same_rows_reads_them_as_the_fit_did(table):
@@ -206,6 +328,7 @@ def test_compare_prints_a_table(table):
     done = run("compare", "table.csv", "-k", 2, "--methods", "OutlierRobustPCA,PCA,spherical_pca")
     assert done.exit_code == 0, done.output
     assert "spherical_pca" in done.output
+    assert "'kind'" in done.output  # the column that was left out
     wrong = run("compare", "table.csv", "-k", 2, "--methods", "nonsense")
     assert wrong.exit_code == 1
     assert "nonsense" in wrong.output

@@ -132,7 +132,7 @@ def test_an_ending_is_added(told, tmp_path, monkeypatch):
 
 def test_parquet_without_pyarrow_says_how_to_get_it(told, tmp_path, monkeypatch):
     no_pyarrow(monkeypatch)
-    with pytest.raises(ImportError, match=r'pip install "torpca\[io\]", or .* \.csv'):
+    with pytest.raises(ImportError, match=r'pip install "torpca\[cli\]", or .* \.csv'):
         write_scores(told, tmp_path / "scores.parquet")
     write_scores(told, tmp_path / "scores.csv")
     assert [entry.name for entry in tmp_path.iterdir()] == ["scores.csv"]

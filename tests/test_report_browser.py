@@ -544,6 +544,16 @@ def test_zooming_out_ends_and_distances_stay_above_zero(open_page, files):
 # ---- the table ----------------------------------------------------------------------------------
 
 
+def test_a_band_is_found_by_what_lies_in_it(open_page, files):
+    page = open_page(files["spectra"])
+    page.fill("#search", spectra().names[155])  # amid the band that six samples have too much of
+    named = page.locator("#table td.features").all_inner_texts()
+    assert len(named) >= 6
+    assert all(re.search(r"\d+ nm to \d+ nm", text) for text in named[:6])
+    page.fill("#search", spectra().names[0])
+    assert len(page.locator("#table td.id").all_inner_texts()) < 6
+
+
 def test_the_table_is_searched_by_id_and_by_feature(open_page, files):
     page = open_page(files["made"])
     assert page.locator("#page-said").inner_text() == "Rows 1 to 25 of 60"

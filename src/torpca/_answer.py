@@ -35,6 +35,8 @@ class Answer:
     title: str
     ids: npt.NDArray[np.str_] = field(repr=False)
     """Label of each row, (n,)."""
+    numbers: npt.NDArray[np.intp] = field(repr=False)
+    """Number of each row in its table, (n,), counted from 1."""
     names: tuple[str, ...] = field(repr=False)
     """Names of the features, (d,)."""
     types: npt.NDArray[np.str_] = field(repr=False)
@@ -78,6 +80,8 @@ class Answer:
     """Numbers of good rows in their order: all of them or, of many, some, ..."""
     sampled_features: tuple[tuple[tuple[str, float], ...], ...] = field(default=(), repr=False)
     """... and for each the features that put it where it is, as in `features`."""
+    new: bool = False
+    """Whether the rows are others than those of the fit."""
 
 
 def answer(
@@ -87,18 +91,22 @@ def answer(
     ids: Sequence[str] | npt.NDArray[np.str_] | None = None,
     names: Sequence[str] | None = None,
     title: str = "data",
+    numbers: npt.NDArray[np.intp] | None = None,
     new: bool = False,
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> Answer:
     """What a fitted `model` says about rows X (n, d): those it was fitted to, or `new` ones.
 
-    `ids` are labels of the rows, by default their numbers, counted from 1; `names` those of the
-    features, by default what the model was told, or x1, x2, ...
+    `ids` are labels of the rows, by default their `numbers`, which count from 1 if they are not
+    given; `names` those of the features, by default what the model was told, or x1, x2, ...
     """
     source = as_source(X)
     n, d = source.shape
-    distances = model.distances(X) if new else (model.score_distances_, model.orthogonal_distances_)
+    if new or not hasattr(model, "score_distances_"):  # it comes from a file
+        distances: tuple[Any, Any] = model.distances(X)
+    else:
+        distances = model.score_distances_, model.orthogonal_distances_
     score, orthogonal = (np.asarray(to_numpy(a), dtype=np.float64) for a in distances)
     types = model._types(score, orthogonal)
     flagged = types != "regular"
@@ -108,6 +116,7 @@ def answer(
     if names is None:
         names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(1, d + 1)])
     names = tuple(str(name) for name in names)
+    numbers = np.arange(1, n + 1) if numbers is None else numbers
     scale = model._feature_scale
     alike = source if scale is None else Columns(source, 1.0 / scale)
     plain = ordinary_pca(alike, model.n_components_, bool(model.center))
@@ -118,7 +127,8 @@ def answer(
     V = np.asarray(to_numpy(model.components_), dtype=np.float64)
     return Answer(
         title=title,
-        ids=np.arange(1, n + 1).astype(str) if ids is None else np.asarray(ids, dtype=str),
+        ids=np.asarray(numbers if ids is None else ids).astype(str),
+        numbers=numbers,
         names=names,
         types=types,
         flagged=flagged,
@@ -144,6 +154,7 @@ def answer(
         warnings=tuple(warnings),
         sampled=sampled,
         sampled_features=top_shares(model, source, sampled).named(names),
+        new=new,
     )
 
 

@@ -33,6 +33,8 @@ OF_PLACES = {
 class OutputError(OSError):
     """Something could not be written; what was there before is still there."""
 
+    reason = hint = ""
+
 
 def atomic_write(
     path: str | os.PathLike[str], write: Callable[[IO[bytes]], object], *, force: bool = True
@@ -160,8 +162,11 @@ def atomic_folder(
     with one_sentence(path, home):
         part.mkdir()
     try:
-        with one_sentence(path, part):
-            yield part
+        try:
+            with one_sentence(path, part):
+                yield part
+        except OutputError as error:  # about a file in the part, which nobody knows
+            raise _output_error(path, error.reason, error.hint, error.errno) from error
         with one_sentence(path, home):
             _flush(part)
             refuse_folder(path, force, names)
@@ -197,7 +202,7 @@ def one_sentence(path: Path, place: Path) -> Iterator[None]:
 
 def _output_error(path: Path, reason: str, hint: str, number: int | None = None) -> OutputError:
     error = OutputError(f"could not write {path}: {reason}. {hint}.")
-    error.errno = number
+    error.errno, error.reason, error.hint = number, reason, hint
     return error
 
 

@@ -111,7 +111,7 @@ def write_scores(answer: Answer, path: str | os.PathLike[str], *, force: bool = 
         import pyarrow.parquet  # noqa: PLC0415 (optional, and its import is slow)
     except ImportError as error:
         raise ImportError(
-            f'{path} needs pyarrow: pip install "torpca[io]", or choose a name that ends in .csv.'
+            f'{path} needs pyarrow: pip install "torpca[cli]", or choose a name that ends in .csv.'
         ) from error
     columns = pyarrow.table({name: _arrow(pyarrow, column) for name, column in table.items()})
     return atomic_write(path, lambda file: pyarrow.parquet.write_table(columns, file), force=force)
@@ -181,7 +181,8 @@ def summary(answer: Answer) -> dict[str, Any]:
         made it so, with signed shares of the squared distance;
         "variance_explained": in all and "by_component", "without_bad_rows" by our components
         and "with_bad_rows" by those of ordinary PCA;
-        "angle_to_ordinary_pca": the largest angle between the two subspaces, in degrees;
+        "angle_to_ordinary_pca": the largest angle between the two subspaces, in degrees; of new
+        rows neither this nor the variance "with_bad_rows" says anything, and they are None;
         "iterations", "converged", "notes", "warnings": of the fit. What is infinite is None.
 
     Examples
@@ -219,13 +220,13 @@ def summary(answer: Answer) -> dict[str, Any]:
         ],
         "variance_explained": {
             "without_bad_rows": _number(np.sum(answer.explained)),
-            "with_bad_rows": _number(np.sum(answer.plain_explained)),
+            "with_bad_rows": None if answer.new else _number(np.sum(answer.plain_explained)),
             "by_component": {
                 "without_bad_rows": [_number(share) for share in answer.explained],
                 "with_bad_rows": [_number(share) for share in answer.plain_explained],
             },
         },
-        "angle_to_ordinary_pca": _number(answer.angle),
+        "angle_to_ordinary_pca": None if answer.new else _number(answer.angle),
         "iterations": len(answer.history),
         "converged": bool(answer.converged),
         "notes": list(answer.notes),
@@ -243,7 +244,7 @@ def _row(answer: Answer, place: int) -> dict[str, Any]:
     times = [_ratio(distance, answer.cutoffs[name]) for name, distance in distances.items()]
     return {
         "row": str(answer.ids[at]),
-        "number": at + 1,
+        "number": int(answer.numbers[at]),
         "type": str(answer.types[at]),
         "score_distance": _number(distances["score"]),
         "orthogonal_distance": _number(distances["orthogonal"]),
@@ -288,17 +289,21 @@ def summary_text(answer: Answer) -> str:
     rank, flagged, explained = told["rank"], told["flagged"], told["variance_explained"]
     facts = {
         "components": f"{rank['components']}, {rank['reason']}",
-        "flagged": f"{flagged['rows']:,} of {told['rows']:,} rows ({flagged['share']:.1%}): "
-        + ", ".join(f"{flagged[kind]:,} {kind}" for kind in KINDS),
-        "variance explained": f"{_percent(explained['without_bad_rows'])} without the bad rows; "
-        f"{_percent(explained['with_bad_rows'])} with them, by ordinary PCA",
-        "angle": f"{told['angle_to_ordinary_pca']:.1f} degrees between ordinary PCA and ours",
+        "flagged": f"{flagged['rows']:,} of {counted(told['rows'], 'row')} "
+        f"({flagged['share']:.1%}): " + ", ".join(f"{flagged[kind]:,} {kind}" for kind in KINDS),
     }
+    if not answer.new:
+        facts["variance explained"] = (
+            f"{_percent(explained['without_bad_rows'])} without the bad rows; "
+            f"{_percent(explained['with_bad_rows'])} with them, by ordinary PCA"
+        )
+        facts["angle"] = f"{answer.angle:.1f} degrees between ordinary PCA and ours"
     if not told["converged"]:
         facts["iterations"] = f"{told['iterations']}, and the subspace had not settled"
     width = max(map(len, facts))
     title = printable(told["title"], 60)
-    lines = [f"{title}: {told['rows']:,} rows of {told['features']:,} features", ""]
+    size = f"{counted(told['rows'], 'row')} of {counted(told['features'], 'feature')}"
+    lines = [f"{title}: {size}", ""]
     lines += [f"  {name:<{width}}  {value}" for name, value in facts.items()]
     lines += ["", *_extreme_lines(answer, told)]
     for name in ("notes", "warnings"):
@@ -347,6 +352,11 @@ def _signed_percent(share: float) -> str:
 
 def _percent(share: float | None) -> str:
     return "an unknown share" if share is None else f"{share:.1%}"
+
+
+def counted(n: int, thing: str) -> str:
+    """``1 row``, ``1,200 rows``."""
+    return f"{n:,} {thing}{'s' * (n != 1)}"
 
 
 def printable(text: str, width: int) -> str:

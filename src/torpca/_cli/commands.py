@@ -11,16 +11,18 @@ from typing import Any
 import click
 
 from torpca import __version__
+from torpca._answer import Answer
 from torpca._atomic import refuse_file, refuse_folder
-from torpca._cli.demo import write_csv
+from torpca._cli.demo import ABOUT, write_csv
 from torpca._cli.errors import one_sentence
 from torpca._cli.run import (
     REPORT,
     RESULTS,
     Data,
+    Results,
     fit,
-    judged,
-    judged_again,
+    keep_inputs,
+    listed,
     rank_of,
     write_all,
 )
@@ -50,7 +52,7 @@ def torpca() -> None:
     Examples:
       torpca demo
       torpca fit measurements.csv --id-column sample
-      torpca score torpca-measurements/model.npz tomorrow.csv
+      torpca score torpca-measurements tomorrow.csv
     """
 
 
@@ -72,14 +74,19 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
 def reading(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options that say how to read a table."""
     for option in (
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Whether a text file begins with a line of names; default: it does.",
+        ),
+        click.option("--decimal", help="What stands before decimals: . or ,; default: a point."),
         click.option("--delimiter", help="What separates the columns of a text file."),
         click.option(
             "--missing",
             type=click.Choice(["error", "drop-rows"]),
-            default="error",
-            show_default=True,
-            help="What to do with rows that lack a number.",
+            help="What to do with rows that lack a number; default: error.",
         ),
+        click.option("--exclude", help="Columns not to use, separated by commas."),
         click.option("--columns", help="Columns to use, separated by commas."),
         click.option("--id-column", help="Column with the labels of the rows."),
     ):
@@ -87,20 +94,42 @@ def reading(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def typed_rank(context: click.Context, option: click.Parameter, text: str) -> int | float | str:
+    """Number of components from what was typed."""
+    try:
+        return rank_of(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 rank_option = click.option(
     "-k",
     "rank",
     default="auto",
     show_default=True,
+    callback=typed_rank,
     help="Components: a number, a share of the variance such as 0.9, or auto.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+force = click.option("--force", is_flag=True, help="Replace results that are there.")
 
 
 def default_folder(data: str) -> Path:
-    """Folder for the results, beside where one is: torpca- and the file's name."""
-    stem = "stdin" if data == "-" else Path(data).name.split(".")[0]
-    return Path(f"torpca-{stem}")
+    """Folder for the results, where we are: torpca- and the file's name."""
+    stem = Path(Path(data).name.removesuffix(".gz")).stem.lstrip(".") if data != "-" else "stdin"
+    return Path(f"torpca-{stem or 'results'}")
+
+
+def tell(found: Answer, as_json: bool, **places: Path) -> None:
+    """Print what was found, and last where it is."""
+    if as_json:
+        click.echo(json.dumps({**summary(found), **{k: str(path) for k, path in places.items()}}))
+        return
+    click.echo(summary_text(found))
+    if "folder" in places:
+        places = {"report": places["folder"] / REPORT}
+    for name, path in places.items():
+        click.echo(f"\n{name.capitalize()}: {path}")
 
 
 @command("fit")
@@ -114,12 +143,12 @@ def default_folder(data: str) -> Path:
     type=click.Choice(["parquet", "csv"]),
     help="Format of the table of scores; default: csv, and parquet for long tables.",
 )
-@click.option("--force", is_flag=True, help="Replace results that are there.")
+@force
 @as_json
 @reading
 def fit_command(
     data: str,
-    rank: str,
+    rank: int | float | str,
     out: Path | None,
     scale: bool,
     table: str | None,
@@ -130,33 +159,31 @@ def fit_command(
     """Find the bad rows of DATA and write scores, model, report and summary.
 
     DATA is a file: CSV or TSV (gzip too), Parquet, .npy, .npz or Zarr; "-" is CSV on standard
-    input.
+    input. Results go to the folder torpca-NAME.
 
     \b
     Examples:
       torpca fit spectra.csv --id-column sample
       torpca fit measurements.parquet -k 5 --out results --scores parquet
+      torpca fit export.csv --delimiter ";" --decimal "," --missing drop-rows
       zcat big.csv.gz | torpca fit - --columns a,b,c --json
     """
     folder = out or default_folder(data)
     refuse_folder(folder, force, RESULTS)
+    keep_inputs([folder / name for name in RESULTS], [data])
     what = Data(data, **how)
     rows = what.read()
-    found = fit(rows, rank_of(rank), scale=scale, title=what.title)
+    found = fit(rows, rank, scale=scale, title=what.title)
     table = table or ("csv" if len(rows.ids) <= LONG else "parquet")
     write_all(found, folder, table=table, data=what, force=force)
-    if as_json:
-        click.echo(json.dumps({**summary(found.answer), "folder": str(folder)}))
-    else:
-        click.echo(summary_text(found.answer))
-        click.echo(f"\nReport: {folder / REPORT}")
+    tell(found.answer, as_json, folder=folder)
 
 
 @command("score")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the rows to .csv or .parquet.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@force
 @as_json
 @reading
 def score_command(
@@ -164,44 +191,53 @@ def score_command(
 ) -> None:
     """Judge the rows of DATA by the limits of MODEL, as they were when it was fitted.
 
-    MODEL is a model.npz, or the folder with one.
+    MODEL is a folder that torpca fit wrote, or a model.npz. With the folder, DATA is read as the
+    data of the fit was, unless options say otherwise.
 
     \b
     Examples:
-      torpca score torpca-spectra/model.npz tomorrow.csv
-      torpca score torpca-spectra tomorrow.csv --out judged.csv
+      torpca score torpca-spectra tomorrow.csv
+      torpca score torpca-spectra/model.npz tomorrow.csv --id-column sample --out judged.csv
     """
+    results = Results.at(model)
     if out is not None:
+        if out.suffix.lower() not in (".csv", ".parquet"):
+            raise ValueError(f"--out {out} must end in .csv or .parquet.")
+        keep_inputs([out], [data, results.model])
         refuse_file(out, force)
-    told = judged(model, Data(data, **how))
+    found = results.judge(Data(data, **how))
     if out is not None:
-        write_scores(told, out, force=force)
-    click.echo(json.dumps(summary(told)) if as_json else summary_text(told))
+        write_scores(found, out, force=force)
+    tell(found, as_json, **({} if out is None else {"scores": out}))
 
 
 @command("report")
 @click.argument("what", type=click.Path(path_type=Path))
 @click.argument("data", required=False)
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write the report.")
-@click.option("--force", is_flag=True, help="Replace a report that is there.")
+@force
+@click.option("--json", "as_json", is_flag=True, help="Print where it is as JSON.")
 @reading
-def report_command(what: Path, data: str | None, out: Path | None, force: bool, **how: Any) -> None:
-    """Write the report of a model: WHAT is a model.npz, or the folder with one.
+def report_command(
+    what: Path, data: str | None, out: Path | None, force: bool, as_json: bool, **how: Any
+) -> None:
+    """Write the report of a model: WHAT is a folder that torpca fit wrote, or a model.npz.
 
-    DATA are the rows to show, by default those the model was fitted to, if they are where they
+    DATA are new rows to show; by default those the model was fitted to, if they are where they
     were.
 
     \b
     Examples:
       torpca report torpca-spectra --force
-      torpca report torpca-spectra/model.npz tomorrow.csv --out tomorrow.html
+      torpca report torpca-spectra tomorrow.csv --out tomorrow.html
     """
-    folder = what if what.is_dir() else what.parent
-    path = out or folder / REPORT
+    results = Results.at(what)
+    path = out or results.model.parent / REPORT
     refuse_file(path, force)
-    told = judged_again(folder, what) if data is None else judged(what, Data(data, **how))
-    write_report(told, path)
-    click.echo(f"Report: {path}")
+    keep_inputs([path], [results.model, *([] if data is None else [data])])
+    found = results.judge_again() if data is None else results.judge(Data(data, **how))
+    write_report(found, path)
+    click.echo(json.dumps({"report": str(path)}) if as_json else f"Report: {path}")
 
 
 @command("compare")
@@ -213,7 +249,7 @@ def report_command(what: Path, data: str | None, out: Path | None, force: bool, 
 @reading
 def compare_command(
     data: str,
-    rank: str,
+    rank: int | float | str,
     methods: str | None,
     fraction: float | None,
     as_json: bool,
@@ -229,12 +265,12 @@ def compare_command(
       torpca compare spectra.csv -k 3 --methods OutlierRobustPCA,robpca,ransac --fraction 0.2
     """
     rows = Data(data, **how).read()
-    names = None if methods is None else [name.strip() for name in methods.split(",")]
-    k = rank_of(rank)
-    if not isinstance(k, int):
-        k = int(OutlierRobustPCA(k).fit(rows.X).n_components_)
-    found = compare(rows.X, k, names, fraction=fraction)
-    click.echo(json.dumps(found.to_dict()) if as_json else str(found))
+    k = rank if isinstance(rank, int) else OutlierRobustPCA(rank).fit(rows.X).n_components_
+    found = compare(rows.X, int(k), listed(methods), fraction=fraction)
+    if as_json:
+        click.echo(json.dumps({**found.to_dict(), "notes": list(rows.notes)}))
+    else:
+        click.echo("\n".join([str(found), *(["", *rows.notes] if rows.notes else [])]))
 
 
 @command("demo")
@@ -246,7 +282,8 @@ def compare_command(
     help="Folder for the results.",
 )
 @click.option("--force/--no-force", default=True, show_default=True, help="Replace it if there.")
-def demo_command(out: Path, force: bool) -> None:
+@as_json
+def demo_command(out: Path, force: bool, as_json: bool) -> None:
     """Find the bad ones among 240 spectra, made for this purpose, and write a report.
 
     \b
@@ -259,9 +296,6 @@ def demo_command(out: Path, force: bool) -> None:
     data = Data(str(write_csv(out / "spectra.csv")), id_column="sample")
     found = fit(data.read(), "auto", scale=False, title="spectra.csv (demo)")
     write_all(found, out, table="csv", data=data, force=force)
-    click.echo(
-        "240 spectra of mixtures of three substances, 13 of them not what they should be: six\n"
-        "hold a fourth substance, four a sloping baseline, three went through a leaking cuvette.\n"
-    )
-    click.echo(summary_text(found.answer))
-    click.echo(f"\nReport: {out / REPORT}")
+    if not as_json:
+        click.echo(ABOUT)
+    tell(found.answer, as_json, folder=out)

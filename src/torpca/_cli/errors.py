@@ -9,8 +9,10 @@ from contextlib import contextmanager
 
 import click
 
-# Wrong data or files; wrong usage is 2, as click has it.
-FAILED = 1
+# Wrong data or files; wrong usage is 2, as click has it; an interrupt is what shells expect.
+FAILED, INTERRUPTED = 1, 130
+# Errors with a sentence of their own; all others may be faults of ours.
+EXPECTED = (ValueError, OSError, MemoryError, ImportError)
 
 
 @contextmanager
@@ -23,11 +25,14 @@ def one_sentence(debug: bool) -> Iterator[None]:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(FAILED)
+    except KeyboardInterrupt:
+        click.echo("torpca: interrupted. Nothing was written or replaced.", err=True)
+        sys.exit(INTERRUPTED)
     except Exception as error:
         if debug:
             traceback.print_exc()
         click.echo(f"torpca: {sentence(error)}", err=True)
-        if not debug:
+        if not debug and not isinstance(error, EXPECTED):
             click.echo("Run again with --debug to see where it happened.", err=True)
         sys.exit(FAILED)
 

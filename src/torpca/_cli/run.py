@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import warnings
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,31 +32,35 @@ RESULTS = ("scores.csv", "scores.parquet", MODEL, REPORT, SUMMARY)
 
 @dataclass(frozen=True)
 class Data:
-    """A table in a file and how to read it, as it was typed."""
+    """A table in a file and how to read it, as it was typed; None is what was not."""
 
     path: str
     id_column: str | None = None
     columns: str | None = None
-    missing: str = "error"
+    exclude: str | None = None
+    missing: str | None = None
     delimiter: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
 
     @property
     def title(self) -> str:
         """What the table is called."""
         return "standard input" if self.path == "-" else Path(self.path).name
 
-    def read(self, names: Sequence[str] | None = None) -> FileTable:
-        """The table; `names` are the columns to use if none were typed."""
-        columns = None if names is None else list(names)
-        if self.columns is not None:
-            columns = [name.strip() for name in self.columns.split(",")]
+    def read(self, names: Sequence[str] | None = None, id_if_there: bool = False) -> FileTable:
+        """The table, with the columns `names` if they are given, else with those typed."""
         with reading(self.path) as progress:
             return read_table(
                 self.path,
-                columns=columns,
+                columns=listed(self.columns) if names is None else names,
+                exclude=(listed(self.exclude) or ()) if names is None else (),
                 id_column=self.id_column,
-                missing=self.missing,
+                id_if_there=id_if_there,
+                missing=self.missing or "error",
                 delimiter=self.delimiter,
+                decimal=self.decimal or ".",
+                header=self.header is not False,
                 progress=progress,
             )
 
@@ -64,24 +70,34 @@ class Data:
         return {**asdict(self), "path": path}
 
 
+def listed(typed: str | None) -> list[str] | None:
+    """Names that were typed with commas between them, those that hold a comma in quotes."""
+    if typed is None:
+        return None
+    return [name.strip() for name in next(csv.reader([typed], skipinitialspace=True), [])]
+
+
+def keep_inputs(results: Iterable[Path], inputs: Iterable[str | Path]) -> None:
+    """Raise an error if a result would replace what it is made from, wanted or not."""
+    there = {Path(path).resolve() for path in inputs if str(path) != "-"}
+    for path in results:
+        if path.resolve() in there:
+            raise ValueError(f"{path} is what the results are made from. Give another --out.")
+
+
 def rank_of(text: str) -> int | float | str:
     """Number of components from what was typed: a whole number, a share, or "auto"."""
     if text == "auto":
         return text
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        share = float(text)
-    except ValueError:
-        share = float("nan")
-    if not 0 < share < 1:
-        raise ValueError(
-            f"-k {text} must be a whole number of components, a share of the variance between 0 "
-            "and 1, or auto. Leave it out for auto."
-        )
-    return share
+    for kind in (int, float):
+        with suppress(ValueError):
+            number = kind(text)
+            if number >= 1 if kind is int else 0 < number < 1:
+                return number
+    raise ValueError(
+        f"{text} must be a whole number of components from 1 on, a share of the variance between 0 "
+        "and 1, or auto. Leave it out for auto."
+    )
 
 
 # ---- fitting -------------------------------------------------------------------------------------
@@ -106,6 +122,7 @@ def fit(table: FileTable, rank: int | float | str, *, scale: bool, title: str) -
                 model,
                 X,
                 ids=table.ids,
+                numbers=table.numbers,
                 names=table.names,
                 title=title,
                 notes=table.notes,
@@ -129,41 +146,93 @@ def write_all(fitted: Fitted, folder: Path, *, table: str, data: Data, force: bo
 # ---- a model that is there -----------------------------------------------------------------------
 
 
-def judged(
-    model: Path,
-    data: Data,
-    *,
-    title: str | None = None,
-    notes: Sequence[str] | None = None,
-    warnings: Sequence[str] = (),
-) -> Answer:
-    """What a saved model, or the one in a folder of results, says of the rows of a file."""
-    fitted = load_model(model / MODEL if model.is_dir() else model)
-    names = getattr(fitted, "feature_names_in_", None)
-    table = data.read(None if names is None else [str(name) for name in names])
-    if names is not None:
-        del fitted.feature_names_in_  # they are in order, and the rows have no names any more
-    with watched(table.X, "judging") as X:
-        return answer(
-            fitted,
-            X,
-            ids=table.ids,
-            names=table.names,
-            title=title or data.title,
-            new=True,
-            notes=table.notes if notes is None else notes,
-            warnings=warnings,
+@dataclass(frozen=True)
+class Results:
+    """A model and, if it is in a folder of results, what these say of its data."""
+
+    model: Path
+    summary: Mapping[str, Any]
+
+    @classmethod
+    def at(cls, path: Path) -> Results:
+        """Those of a model file, or of a folder with one."""
+        folder = path if path.is_dir() else path.parent
+        model = path / MODEL if path.is_dir() else path
+        try:
+            content = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+            Data(**content["data"]), str(content["title"])
+            for name in ("notes", "warnings"):
+                content[name] = [str(text) for text in content[name]]
+        except (OSError, ValueError, KeyError, TypeError):
+            content = {}
+        return cls(model, content)
+
+    @property
+    def data(self) -> Data | None:
+        """The table that the model was fitted to, as it was read then."""
+        return Data(**self.summary["data"]) if self.summary else None
+
+    def judge(self, data: Data) -> Answer:
+        """What the model says of new rows, read as those of the fit were, unless said otherwise."""
+        then = self.data
+        if then is None:
+            return self._judge(data, title=data.title, new=True)
+        same = {
+            name: getattr(then, name)
+            for name in ("id_column", "missing", "delimiter", "decimal", "header")
+            if getattr(data, name) is None
+        }
+        named_by_then = data.id_column is None
+        return self._judge(
+            replace(data, **same), title=data.title, new=True, id_if_there=named_by_then
         )
 
+    def judge_again(self) -> Answer:
+        """What the model says of the rows it was fitted to, which lie where they lay then."""
+        then = self.data
+        if then is None or then.path == "-":
+            raise ValueError(
+                f"{self.model.parent} does not say what its data is. Give DATA as second argument."
+            )
+        return self._judge(
+            then,
+            title=self.summary["title"],
+            notes=self.summary["notes"],
+            warnings=self.summary["warnings"],
+        )
 
-def judged_again(folder: Path, model: Path) -> Answer:
-    """What a model says of the rows it was fitted to, which lie where they lay then."""
-    try:
-        content = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        data, title = Data(**content["data"]), str(content["title"])
-        notes, said = ([str(text) for text in content[name]] for name in ("notes", "warnings"))
-    except (OSError, ValueError, KeyError, TypeError):
-        data = Data("-")
-    if data.path == "-":
-        raise ValueError(f"{folder} does not say what its data is. Give DATA as second argument.")
-    return judged(model, data, title=title, notes=notes, warnings=said)
+    def _judge(
+        self,
+        data: Data,
+        *,
+        title: str,
+        notes: Sequence[str] | None = None,
+        warnings: Sequence[str] = (),
+        new: bool = False,
+        id_if_there: bool = False,
+    ) -> Answer:
+        fitted = load_model(self.model)
+        names = getattr(fitted, "feature_names_in_", None)
+        if names is not None:
+            names = [str(name) for name in names]
+            typed = listed(data.columns)
+            if typed is not None and set(typed) != set(names):
+                raise ValueError(
+                    f"--columns names {len(typed)} columns that are not those of the model, "
+                    f"{', '.join(names[:5])}{', ...' * (len(names) > 5)}. Leave it out: columns "
+                    "are found by their names."
+                )
+            del fitted.feature_names_in_  # rows are read in this order, and have no names then
+        table = data.read(names, id_if_there)
+        with watched(table.X, "judging") as X:
+            return answer(
+                fitted,
+                X,
+                ids=table.ids,
+                numbers=table.numbers,
+                names=table.names,
+                title=title,
+                new=new,
+                notes=table.notes if notes is None else notes,
+                warnings=warnings,
+            )

@@ -39,7 +39,7 @@ class Wanted:
     def checked(self, title: str, names: Sequence[str]) -> Wanted:
         """The same for a table with columns `names`, all of which must be there, and once."""
         if self.id_if_there and self.id_column not in names:
-            return replace(self, id_column=None).checked(title, names)
+            return replace(self, id_column=None, id_if_there=False).checked(title, names)
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             raise TableError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import eq
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,9 @@ def payload(answer: Answer, detail: Detail) -> dict[str, Any]:
         "kinds": KINDS,
         "limits": [finite(answer.cutoffs["score"]), finite(answer.cutoffs["orthogonal"])],
         # The number of a row and, in two bits, its kind: half a million rows may be flagged.
-        "rows": packed(4 * drawn.rows + kind_numbers(answer.types[drawn.rows]), "u4"),
+        "rows": packed(
+            4 * (answer.numbers[drawn.rows] - 1) + kind_numbers(answer.types[drawn.rows]), "u4"
+        ),
         "ids": row_ids(answer, drawn, detail),
         "score": distance(answer.score_distances[drawn.rows], answer.cutoffs["score"]),
         "orthogonal": distance(
@@ -68,7 +71,8 @@ def row_ids(answer: Answer, drawn: Drawn, detail: Detail) -> list[str] | None:
     """Labels of the drawn rows; None if they are the row numbers, counted from 1."""
     rows = drawn.rows if detail.labelled is None else drawn.rows[: detail.labelled]
     ids: list[str] = answer.ids[rows].tolist()
-    return None if all(label == str(row + 1) for label, row in zip(ids, rows, strict=True)) else ids
+    numbers = answer.numbers[rows].tolist()
+    return None if all(map(eq, ids, map(str, numbers))) else ids
 
 
 # ---- scores -------------------------------------------------------------------------------------

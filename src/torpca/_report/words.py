@@ -20,6 +20,11 @@ UNCLEAR = 1.5
 # Extreme rows described in a sentence.
 DESCRIBED = 3
 
+NEW = (
+    "The model and its limits come from other rows, and were left as they are. Ordinary PCA, where "
+    "it is shown, is that of the new rows alone."
+)
+
 KIND_WORDS = {
     "regular": "Within both limits: like most rows.",
     "good leverage": "Far from the centre, but in the directions in which the good rows spread.",
@@ -31,6 +36,9 @@ KIND_WORDS = {
 def headline(answer: Answer) -> str:
     """The answer in one sentence."""
     n, m = len(answer.ids), len(answer.extreme)
+    if answer.new:
+        which = f"{m:,} of {count(n, 'new row')} {'is' if m == 1 else 'are'}"
+        return f"{which if m else f'None of {n:,} new rows is'} beyond the limits of the model."
     if m == 0:
         return f"All {count(n, 'row')} agree: none is farther out than the limits allow."
     if by_chance(answer):
@@ -56,6 +64,8 @@ def lead(answer: Answer) -> list[str]:
             "How many rows to flag was set by hand, so the flagged rows are not exactly those "
             "beyond the limits."
         )
+    if answer.new:
+        return [*sentences, NEW]
     return [*sentences, variance_words(answer), ordinary_words(answer)]
 
 

@@ -44,13 +44,24 @@ function findRows(text, kind) {
   const wanted = text.trim().toLowerCase();
   // Names are looked through once, not again for each row.
   const names = new Set(data.names.filter((name) => wanted && name.toLowerCase().includes(wanted)));
-  const hasFeature = (i) => names.size > 0 && topFeatures(i).some(([name]) => names.has(name));
+  const inside = (i) => names.size > 0 && topFeatures(i).some(([name]) => names.has(name));
+  // A band is called by its ends, and looked for by what lies between them as well.
+  const points = [...data.shares.pointNames.keys()].filter((j) => wanted && data.shares.pointNames[j].toLowerCase().includes(wanted));
+  const hasFeature = (i) => inside(i) || strongAt(i, points);
   const found = [];
   for (let i = 0; i < rows.flagged; i++) {
     if (kind && rows.kind[i] !== Number(kind)) continue;
     if (!wanted || rowId(i).toLowerCase().includes(wanted) || hasFeature(i)) found.push(i);
   }
   return found;
+}
+
+// Whether one of these points of a row's profile is no small part of it.
+function strongAt(i, points) {
+  const here = points.length > 0 ? profile(i) : null;
+  if (!here) return false;
+  const highest = here.reduce((most, share) => Math.max(most, Math.abs(share)), 0);
+  return points.some((j) => here[j] !== 0 && 4 * Math.abs(here[j]) >= highest);
 }
 
 function sortRows(found, { by, down }) {

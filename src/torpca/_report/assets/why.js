@@ -102,7 +102,7 @@ function selectedRows() {
     if (!changed) return; // there may be a hundred thousand ids
     const chosen = selection.sorted();
     count.textContent = chosen.length === 0 ? "No row is selected. Select some in a picture or in the table." : `${many(chosen.length, "row")} selected.`;
-    ids.value = chosen.map(rowId).join("\n");
+    ids.value = chosen.map((i) => rowId(i).replace(/[\r\n]+/g, " ")).join("\n"); // a line for each
     copy.disabled = clear.disabled = chosen.length === 0;
   };
   // Among the selected rows if there are several, else among all; only those of kinds that are shown.
