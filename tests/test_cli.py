@@ -398,48 +398,6 @@ def test_sentences(error, text):
     assert "\n" not in sentence(error)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("empty.csv", ""),
-        ("one.csv", "a\n1\n2\n3\n"),
-        ("text.csv", "a,b\nx,y\nz,w\n"),
-        ("ragged.csv", "a,b,c\n1,2,3\n4,5\n6,7,8\n"),
-        ("mixed.csv", "a,b,c\n1,2,3\n4,five,6\n7,8,9\n10,11,12\n"),
-        ("nan.csv", "a,b,c\n1,2,3\n4,nan,6\n7,8,9\n"),
-        ("infinite.csv", "a,b,c\n1,2,3\n4,inf,6\n7,8,9\n"),
-        ("twice.csv", "a,a,b\n1,2,3\n4,5,6\n7,8,9\n"),
-        ("delimiter.csv", "a;b;c\n1;2;3\n4;5;6\n"),
-        ("cut.parquet", "PAR1 and no more"),
-        ("cut.npy", "\x93NUMPY"),
-        ("strange.xyz", "1 2 3"),
-    ],
-)
-def test_bad_files_are_refused_in_a_sentence_and_leave_nothing(
-    name, content, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    Path(name).write_text(content, encoding="latin-1")
-    refused = run("fit", name, "--out", "there")
-    assert refused.exit_code == 1
-    said = [line for line in refused.output.splitlines() if line.startswith("torpca: ")]
-    assert len(said) == 1
-    assert name in said[0]
-    assert "Traceback" not in refused.output
-    assert os.listdir() == [name]
-
-
-def test_a_model_that_was_tampered_with_is_refused(table):
-    run("fit", "table.csv", "--out", "there")
-    path = Path("there") / "model.npz"
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(bytes(content))
-    refused = run("score", "there", "table.csv")
-    assert refused.exit_code == 1
-    assert "model.npz" in refused.output
-
-
 # ---- progress ------------------------------------------------------------------------------------
 
 
