@@ -95,7 +95,7 @@ def read_table(
     >>> table = read_table(path, missing="drop-rows")
     >>> table.X.shape, table.names, table.ids.tolist()
     ((2, 3), ('x1', 'x2', 'x3'), ['1', '3'])
-    >>> print(*table.notes)
+    >>> print(table.notes[0])
     1 row of 3 was left out because a value is missing: 2.
     >>> folder.cleanup()
     """
