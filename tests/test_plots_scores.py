@@ -116,7 +116,8 @@ def test_scores_of_rows_of_lower_rank_for_ordinary_pca():
 
 def test_rows_that_coincide_have_a_map_and_no_scores():
     X, bad = coinciding_rows()
-    fitted = OutlierRobustPCA().fit(X)
+    with pytest.warns(RuntimeWarning, match="only 1 point"):
+        fitted = OutlierRobustPCA().fit(X)
     display = OutlierMapDisplay.from_estimator(fitted, X)
     assert len(display.points_["orthogonal"].get_offsets()) == len(bad)
     display.figure_.canvas.draw()

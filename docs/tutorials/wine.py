@@ -45,7 +45,7 @@ def told(model, X, foreign):
 
 for name, model in [
     ("as it is", OutlierRobustPCA()),
-    ("scaled", OutlierRobustPCA(scale=True)),
+    ("scaled, 5 components", OutlierRobustPCA(n_components=5, scale=True)),
     ("scaled, 3 components", OutlierRobustPCA(n_components=3, scale=True)),
 ]:
     model.fit(X)
@@ -55,23 +55,36 @@ for name, model in [
 # %% [markdown]
 # ## How many components
 #
-# There is no gap in the variances (`rank_.rule` is "share"), so "auto" takes what explains 90 %:
-# eight components for 58 rows, seven for each. That is too few rows for so many directions, and
-# with eight directions to spare, foreign wines may get one of their own. Other draws of foreign
-# wines show it:
+# Scaled, there is no gap in the variances. Then "auto" takes the components that explain 90 %, as
+# far as the rows allow: one for every ten of them, which is five, and says so.
+
+# %%
+import warnings
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    automatic = OutlierRobustPCA(scale=True).fit(X)
+print(automatic.n_components_, automatic.rank_.rule)
+print(caught[0].message)
+
+# %% [markdown]
+# That is good advice: with many directions to spare, foreign wines may get one of their own. Other
+# draws of foreign wines show it:
 
 # %%
 draws = [collected(seed) for seed in range(8)]
-for k in ("auto", 2, 3, 4):
+for k in (8, 5, 4, 3, 2):
     found = []
     for some, which in draws:
         flagged = OutlierRobustPCA(n_components=k, scale=True).fit(some).predict(some) == -1
         found.append((int(flagged[which].sum()), int(flagged[~which].sum())))
     foreigners, others = (list(counts) for counts in zip(*found, strict=True))
-    print(f"{k!s:4s} foreign of 10: {foreigners}, others of 48: {others}")
+    print(f"{k} foreign of 10: {foreigners}, others of 48: {others}")
 
 # %% [check]
-assert np.mean(foreigners) > 9.5  # of four components, the last
+assert automatic.n_components_ == 5
+assert "Give n_components" in str(caught[0].message)
+assert np.mean(foreigners) > 9.5  # of two components, the last
 assert np.mean(others) < 2
 assert model.predict(X)[foreign].sum() == -10
 assert OutlierRobustPCA().fit(X).n_components_ == 1

@@ -24,10 +24,6 @@ REMEDY = {
 }
 
 
-# Entries of a single row may be as large as any float; most rows may not, as they are added up.
-TOO_LARGE = 1e305
-
-
 @dataclass(frozen=True)
 class Problem:
     """Checked input: finite rows, a possible rank, ways to find subspaces and to score rows."""
@@ -99,12 +95,6 @@ def check_finite(source: RowSource) -> Floats:
         raise ValueError(
             f"Input X contains NaN or infinity in {len(bad)} of {source.shape[0]} rows, first in "
             f"row {bad[0]}. All entries must be finite: drop or impute those rows first."
-        )
-    if np.median(magnitudes) > TOO_LARGE:
-        raise ValueError(
-            f"Most rows of X have entries beyond {TOO_LARGE:g}, the largest "
-            f"{np.max(magnitudes):.3g}: their sums are beyond every float. Divide X by a number "
-            "of that size first."
         )
     return magnitudes
 

@@ -276,8 +276,8 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         if fit.rank.rule == "edge":
             doubts.append(
                 f"n_components='auto' found no gap in the variances and stopped at the most it "
-                f"considers, {fit.rank.rank}, which explain {fit.rank.explained:.0%}. Give "
-                "n_components"
+                f"considers for so many rows, {fit.rank.rank}, explaining "
+                f"{fit.rank.explained:.0%}. Give n_components"
             )
         if not fit.converged:
             doubts.append(

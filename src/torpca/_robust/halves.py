@@ -39,7 +39,7 @@ def halves(
     rank = n_components
     if not isinstance(rank, int):
         variances = principal_variances(sample, first)
-        rank = choose_rank(rank, variances, int(np.count_nonzero(first))).rank
+        rank = choose_rank(rank, variances, 2 * int(np.count_nonzero(first))).rank
     if rank <= MOST_BY_SUBSET and rank < min(Z.shape):
         yield "subsets", nearest_to_a_subset(sample, rank, rng)
 

@@ -19,6 +19,9 @@ from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
+# A row may have entries as large as any float, but not most rows: they are added up.
+TOO_LARGE = 1e305
+
 
 @dataclass(frozen=True)
 class Settled:
@@ -58,6 +61,16 @@ class Settled:
         return self.finder.beyond(self.fit, self.near() * self.threshold.sample_weight, WATCHED)
 
 
+def check_sums(magnitudes: Floats) -> None:
+    """Raise an error if most rows have entries that cannot be added up."""
+    if np.median(magnitudes) > TOO_LARGE:
+        raise ValueError(
+            f"Most rows of X have entries beyond {TOO_LARGE:g}, the largest "
+            f"{np.max(magnitudes):.3g}: their sums are beyond every float. Divide X by a number "
+            "of that size first."
+        )
+
+
 def settle_on_all(
     source: RowSource,
     options: Options,
@@ -72,6 +85,7 @@ def settle_on_all(
     """
     n_components, trim = options.n_components, options.trim
     magnitudes = check_finite(source)
+    check_sums(magnitudes)
     finder = SubspaceFinder(source, magnitudes, options.center, near=True)
     start = find_start(
         source,
@@ -125,7 +139,7 @@ def settle_on_all(
         spectrum = finder.spectrum(keep * sample_weight)
         if spectrum is None:
             break
-        again = choose_rank(n_components, spectrum, round(float(keep @ sample_weight)))
+        again = choose_rank(n_components, spectrum, round(float(np.sum(sample_weight))))
         if again.rank == rank or (again.rank in seen and again.rank < rank):
             # Of two ranks that each ask for the other, the larger explains enough.
             choice = again if again.rank == rank else choice

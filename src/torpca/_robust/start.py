@@ -119,14 +119,15 @@ def settle(
     if isinstance(n_components, int):  # nothing to choose
         choice = choose_rank(n_components, np.zeros(min(sample.Z.shape)))
         return refit(name, sample, half, choice, best)
+    # Different rows: repeated ones say nothing more about directions.
     variances, n_rows = principal_variances(sample, half), int(np.count_nonzero(half))
-    choice = choose_rank(n_components, variances, n_rows)
+    choice = choose_rank(n_components, variances, 2 * n_rows)
     for _ in range(MAX_CHOICES):
         now = refit(name, sample, half, choice, best)
         if now.exact:
             break
         # Refitted from the half again, however many rows are kept by now.
-        choice = choose_rank(n_components, principal_variances(sample, now.keep), n_rows)
+        choice = choose_rank(n_components, principal_variances(sample, now.keep), 2 * n_rows)
         if choice.rank == now.choice.rank:
             break
     if n_components != "auto":

@@ -12,8 +12,9 @@ from torpca._sources.base import Floats
 DECISIVE_GAP = 8.0
 # Without a gap: as many directions as explain this share of the variance, ...
 SHARE = 0.9
-# ... but no more than this many.
-MOST_BY_SHARE = 20
+# ... but no more than this many, and one for so many rows: a few bad rows have a direction of their
+# own among many, and good ones spread in each of them as their number lets them.
+MOST_BY_SHARE, ROWS_PER_DIRECTION = 20, 10
 # No gap is looked for beyond this many directions, or beyond half of those there are.
 MOST_BY_GAP = 50
 # Variances below this share of the largest are rounding.
@@ -39,13 +40,13 @@ class RankChoice:
 def choose_rank(
     n_components: int | float | str, variances: Floats, n_rows: int | None = None
 ) -> RankChoice:
-    """Return a rank for `n_rows` good rows with these principal `variances`, largest first.
+    """Return a rank for good rows with these principal `variances`, largest first.
 
     An integer is taken as it is, a fraction as the share of variance to explain. "auto" looks for
     a decisive gap: noise is flat, so the variance drops many times where the signal ends. Data
-    without such a gap have no true rank; the leading directions that explain 90 % are taken. It
-    never takes more than half as many directions as there are rows: so many rows lie near a
-    subspace of so many whatever they are.
+    without such a gap have no true rank; the leading directions that explain 90 % are taken, as
+    far as the number of all rows, good and bad, allows. A gap is looked for among half as many
+    directions as half of the rows: any of these lie near a subspace of more.
     """
     v = above_rounding(variances)
     if not isinstance(n_components, str) and n_components >= 1:
@@ -55,15 +56,16 @@ def choose_rank(
     by_share = min(int(np.searchsorted(explained, wanted * (1 - 1e-12))) + 1, len(v))
     if not isinstance(n_components, str):
         return choice_of(by_share, "share", v)
-    by_rows = len(v) if n_rows is None else max(1, (n_rows - 1) // 2)
-    most = min(MOST_BY_GAP, len(v) // 2, by_rows)
+    n_rows = ROWS_PER_DIRECTION * len(v) if n_rows is None else n_rows
+    most = min(MOST_BY_GAP, len(v) // 2, max(1, (n_rows // 2 - 1) // 2))
     if most >= 1:
         gaps = v[:most] / v[1 : most + 1]
         at = int(np.argmax(gaps))
         if gaps[at] >= DECISIVE_GAP:
             return choice_of(at + 1, "gap", v)
-    if by_share > min(MOST_BY_SHARE, by_rows):
-        return choice_of(min(MOST_BY_SHARE, by_rows), "edge", v)
+    edge = min(MOST_BY_SHARE, max(1, n_rows // ROWS_PER_DIRECTION))
+    if by_share > edge:
+        return choice_of(edge, "edge", v)
     return choice_of(by_share, "share", v)
 
 
