@@ -243,6 +243,17 @@ def test_rows_have_the_numbers_of_the_file_when_some_are_left_out(table):
     assert any(row["number"] > 3 for row in content["most_extreme"])
 
 
+def test_a_column_that_is_a_component_by_itself_is_told(table):
+    lines = table.read_text().splitlines()
+    rows = [f"{line},{(7 * i) % 200 * 100}" for i, line in enumerate(lines[1:])]
+    table.write_text("\n".join([lines[0] + ",count", *rows]) + "\n")
+    done = run("fit", "table.csv")
+    assert "Component 1 is column 'count' alone" in done.output
+    assert "--scale" in done.output
+    again = run("fit", "table.csv", "--scale", "--out", "there")
+    assert "alone" not in again.output
+
+
 def test_names_with_commas_are_quoted(table):
     lines = table.read_text().splitlines()
     lines[0] = lines[0].replace("f1", '"f1, fasting"')

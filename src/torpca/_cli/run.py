@@ -25,6 +25,8 @@ from torpca._report import write_report
 MODEL, REPORT, SUMMARY = "model.npz", "report.html", "summary.json"
 # What a folder of results may hold.
 RESULTS = ("scores.csv", "scores.parquet", MODEL, REPORT, SUMMARY)
+# A column is all there is to a component if this is its part in it, and that of the variance.
+ALONE, MOST = 0.999, 0.9
 
 
 # ---- reading -------------------------------------------------------------------------------------
@@ -125,12 +127,26 @@ def fit(table: FileTable, rank: int | float | str, *, scale: bool, title: str) -
                 numbers=table.numbers,
                 names=table.names,
                 title=title,
-                notes=table.notes,
+                notes=[*table.notes, *about_units(model, table.names)],
                 warnings=list(dict.fromkeys(str(w.message) for w in caught)),
             )
     # Of rows without names a fit knows none; with them, columns of new rows are found by name.
     model.feature_names_in_ = np.array(table.names, dtype=object)
     return Fitted(model, told)
+
+
+def about_units(model: OutlierRobustPCA, names: Sequence[str]) -> list[str]:
+    """A sentence if a component is one column and nothing else: its unit may be another."""
+    if model.scale or len(names) < 3 or model.n_components_ == 0:
+        return []
+    first = np.abs(model.components_[0])
+    j, share = int(np.argmax(first)), float(model.explained_variance_ratio_[0])
+    if first[j] < ALONE or share < MOST:
+        return []
+    return [
+        f"Component 1 is column {names[j]!r} alone, with {share:.1%} of the variance. If that is "
+        "because of its unit, use --scale; if it is no feature, leave it out (--exclude)."
+    ]
 
 
 def write_all(fitted: Fitted, folder: Path, *, table: str, data: Data, force: bool) -> None:
