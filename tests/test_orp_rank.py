@@ -140,3 +140,9 @@ def test_a_gap_among_few_rows_is_not_looked_for_where_any_rows_have_one():
     variances = np.append(np.ones(9), 1e-3 * np.ones(9))
     assert choose_rank("auto", variances, 40).rank == 9
     assert choose_rank("auto", variances, 20).rule == "edge"
+
+
+def test_all_directions_are_no_exact_subspace():
+    X = np.random.default_rng(0).standard_normal((500, 3))
+    model = OutlierRobustPCA().fit(X)
+    assert (model.n_components_, model.rank_.rule) == (3, "share")

@@ -138,7 +138,9 @@ def settle(
     if not now.exact and exact is not None:
         again = refit(name, sample, half, exact)
         now = again if again.exact else now
-    return replace(now, choice=replace(now.choice, rule="exact")) if now.exact else now
+    if now.exact and now.choice.rank < sample.Z.shape[1]:  # in all directions, all rows lie
+        return replace(now, choice=replace(now.choice, rule="exact"))
+    return now
 
 
 def refit(
