@@ -20,9 +20,10 @@ from benchmarks.recovery import DATA
 from torpca import OutlierRobustPCA, as_source
 from torpca._cli import commands, progress
 from torpca._cli.commands import default_folder, torpca
+from torpca._cli.data import Data
 from torpca._cli.demo import spectra, write_csv
 from torpca._cli.errors import sentence
-from torpca._cli.run import Data, rank_of
+from torpca._cli.run import rank_of
 from torpca._files.chunked import ChunkedSource
 from torpca._files.stored import StoredArray
 from torpca._sources.observed import Observed

@@ -13,19 +13,11 @@ import click
 from torpca import __version__
 from torpca._answer import Answer
 from torpca._atomic import refuse_file, refuse_folder
+from torpca._cli.data import Data, keep_inputs, listed
 from torpca._cli.demo import ABOUT, write_csv
 from torpca._cli.errors import one_sentence
-from torpca._cli.run import (
-    REPORT,
-    RESULTS,
-    Data,
-    Results,
-    fit,
-    keep_inputs,
-    listed,
-    rank_of,
-    write_all,
-)
+from torpca._cli.results import Results
+from torpca._cli.run import REPORT, RESULTS, fit, rank_of, write_all
 from torpca._compare import compare
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._outputs import summary, summary_text, write_scores

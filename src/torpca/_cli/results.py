@@ -1,0 +1,107 @@
+"""Results that are there: a model, and what it says of the same rows or of others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from torpca._answer import Answer, answer
+from torpca._cli.data import Data, listed
+from torpca._cli.progress import watched
+from torpca._cli.run import MODEL, SUMMARY
+from torpca._model_file import load_model
+
+
+@dataclass(frozen=True)
+class Results:
+    """A model and, if it is in a folder of results, what these say of its data."""
+
+    model: Path
+    summary: Mapping[str, Any]
+
+    @classmethod
+    def at(cls, path: Path) -> Results:
+        """Those of a model file, or of a folder with one."""
+        folder = path if path.is_dir() else path.parent
+        model = path / MODEL if path.is_dir() else path
+        try:
+            content = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+            Data(**content["data"]), str(content["title"])
+            for name in ("notes", "warnings"):
+                content[name] = [str(text) for text in content[name]]
+        except (OSError, ValueError, KeyError, TypeError):
+            content = {}
+        return cls(model, content)
+
+    @property
+    def data(self) -> Data | None:
+        """The table that the model was fitted to, as it was read then."""
+        return Data(**self.summary["data"]) if self.summary else None
+
+    def judge(self, data: Data) -> Answer:
+        """What the model says of new rows, read as those of the fit were, unless said otherwise."""
+        then = self.data
+        if then is None:
+            return self._judge(data, title=data.title, new=True)
+        same = {
+            name: getattr(then, name)
+            for name in ("id_column", "missing", "delimiter", "decimal", "header")
+            if getattr(data, name) is None
+        }
+        named_by_then = data.id_column is None
+        return self._judge(
+            replace(data, **same), title=data.title, new=True, id_if_there=named_by_then
+        )
+
+    def judge_again(self) -> Answer:
+        """What the model says of the rows it was fitted to, which lie where they lay then."""
+        then = self.data
+        if then is None or then.path == "-":
+            raise ValueError(
+                f"{self.model.parent} does not say what its data is. Give DATA as second argument."
+            )
+        return self._judge(
+            then,
+            title=self.summary["title"],
+            notes=self.summary["notes"],
+            warnings=self.summary["warnings"],
+        )
+
+    def _judge(
+        self,
+        data: Data,
+        *,
+        title: str,
+        notes: Sequence[str] | None = None,
+        warnings: Sequence[str] = (),
+        new: bool = False,
+        id_if_there: bool = False,
+    ) -> Answer:
+        fitted = load_model(self.model)
+        names = getattr(fitted, "feature_names_in_", None)
+        if names is not None:
+            names = [str(name) for name in names]
+            typed = listed(data.columns)
+            if typed is not None and set(typed) != set(names):
+                raise ValueError(
+                    f"--columns names {len(typed)} columns that are not those of the model, "
+                    f"{', '.join(names[:5])}{', ...' * (len(names) > 5)}. Leave it out: columns "
+                    "are found by their names."
+                )
+            del fitted.feature_names_in_  # rows are read in this order, and have no names then
+        table = data.read(names, id_if_there)
+        with watched(table.X, "judging") as X:
+            return answer(
+                fitted,
+                X,
+                ids=table.ids,
+                numbers=table.numbers,
+                names=table.names,
+                title=title,
+                new=new,
+                notes=table.notes if notes is None else notes,
+                warnings=warnings,
+            )
