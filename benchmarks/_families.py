@@ -203,6 +203,14 @@ def short_line(rng, n, d, r, fraction, noise) -> Planted:
     return _plant(rng, good, V, fraction, lambda m: 3 * np.abs(rng.standard_normal((m, 1))) * u)
 
 
+def both_ways(rng, n, d, r, fraction, noise) -> Planted:
+    """Bad rows on one line through the middle of the good ones, on both sides of it."""
+    V = _basis(rng, d, r)
+    good = _rows(rng, rng.standard_normal((n, r)) * _scales(r), V, noise)
+    u = _basis(rng, d, 1).T
+    return _plant(rng, good, V, fraction, lambda m: 3 * rng.standard_normal((m, 1)) * u)
+
+
 def five_clusters(rng, n, d, r, fraction, noise) -> Planted:
     """Five tight clusters: together they span as many directions as the good rows."""
     V = _basis(rng, d, r)
@@ -256,6 +264,7 @@ HARD: dict[str, Family] = {
         graded,
         skewed,
         short_line,
+        both_ways,
         five_clusters,
         good_clusters,
         under_the_limit,

@@ -5,7 +5,8 @@ import pytest
 from sklearn.decomposition import PCA
 
 from torpca import OutlierRobustPCA, as_source
-from torpca._answer import DETAILED, answer, signed_shares
+from torpca._answer import DETAILED, answer
+from torpca._shares import signed_shares
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 

@@ -109,3 +109,44 @@ def test_numbers_that_cannot_be_added_up_are_refused():
     X = 1e307 * np.random.default_rng(0).standard_normal((50, 4))
     with pytest.raises(ValueError, match=r"beyond every float.*Divide X"):
         OutlierRobustPCA().fit(X)
+
+
+@pytest.mark.parametrize("n", [1000, 21_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_on_a_line_through_the_midst_both_ways(n, seed):
+    # Along the line more than half of the rows are at one point, and the others spread around it.
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 5)) * np.linspace(2, 1, 5) @ np.eye(5, 20)
+    bad = np.arange(n) < 0.4 * n
+    X[bad] = 5 * rng.standard_normal((np.count_nonzero(bad), 1)) * np.eye(20)[5]
+    X += 0.05 * rng.standard_normal(X.shape)
+    model = OutlierRobustPCA(5).fit(X)
+    assert subspace_error(model.components_.T, np.eye(20)[:, :5]) < 0.02
+    assert np.mean(model.predict(X[~bad]) == 1) > 0.97
+    assert np.mean(model.predict(X[bad]) == -1) > 0.9
+
+
+def test_a_number_of_components_that_half_of_the_rows_span_leaves_none_out():
+    X = np.random.default_rng(0).standard_normal((20, 200))
+    model = OutlierRobustPCA(15).fit(X)
+    assert model.n_components_ == 15
+    assert np.mean(model.outlier_type_ == "regular") > 0.8
+
+
+def test_fewer_components_than_were_asked_for_are_warned_of():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 6))
+    X[:70] = np.outer(rng.standard_normal(70), np.ones(6))
+    with pytest.warns(RuntimeWarning, match="spread in 1 directions and no more"):
+        model = OutlierRobustPCA(3).fit(X)
+    assert model.n_components_ == 1
+
+
+def test_more_rows_flagged_than_not_are_warned_of():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.standard_normal((450, 2)), rng.standard_normal((550, 2))])
+    X = np.column_stack([X, 0.01 * rng.standard_normal((1000, 3))])
+    X[:450, :2] *= 0.001
+    X[450:, 2] += rng.standard_normal(550)
+    with pytest.warns(RuntimeWarning, match=r"could as well be|agree"):
+        OutlierRobustPCA(2).fit(X)

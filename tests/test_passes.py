@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests._shared import MANY, NOISE, planted
@@ -107,6 +107,7 @@ def test_a_pass_computes_what_the_formulas_say(
     X = made.X + centered * rng.standard_normal(20)
     X[::50] += 20 * made.basis[:, 0]  # a few rows of much leverage
     at = frozen(X, 2, centered=centered, law=law, seed=seed, turned=turned)
+    assume(at.inside is not None)  # of few rows, most may be one cluster; no pass is made then
     before = rng.choice([0.0, 0.4, 1.0], 400)
     counts = rng.choice([0.0, 1.0, 2.5], 400) if counted else None
     rows = sp.csr_array(X) if sparse else X

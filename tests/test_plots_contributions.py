@@ -5,8 +5,8 @@ import pytest
 
 from tests import _plots
 from torpca import OutlierRobustPCA
-from torpca._answer import signed_shares
 from torpca._estimators.words import percent
+from torpca._shares import signed_shares
 from torpca.plots import ContributionsDisplay
 
 # Fixtures: pytest looks for them by these names.
@@ -118,3 +118,13 @@ def test_names_are_written_as_they_are():
     texts = display.legend_.get_texts()
     assert [text.get_text() for text in texts] == ["row $1$", "row $2"]
     assert not any(text.get_parse_math() for text in texts)
+
+
+def test_rows_are_named_by_labels_of_several_levels(model, rows):
+    pd = pytest.importorskip("pandas")
+    X = rows[0]
+    index = pd.MultiIndex.from_product([["a", "b"], range(len(X) // 2)])
+    frame = pd.DataFrame(X[: len(index)], index=index)
+    for named in ([("a", 3)], ("a", 3)):
+        display = ContributionsDisplay.from_estimator(model, frame, rows=named)
+        np.testing.assert_allclose(display.shares, signed_shares(model, X[[3]]), atol=1e-12)

@@ -14,6 +14,7 @@ from torpca._core.problem import check_finite
 from torpca._core.subspace import SubspaceFinder
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._select.rank import RankChoice
+from torpca._shares import signed_shares
 from torpca._sources import as_source
 from torpca._sources.base import Floats, to_numpy
 from torpca._sources.views import Columns
@@ -232,23 +233,3 @@ def top_shares(model: OutlierRobustPCA, source: Any, rows: npt.NDArray[np.intp])
         if start < len(everything):
             everything[now.start : now.stop] = shares[: len(everything) - start]
     return Shares(places, values, everything)
-
-
-def signed_shares(model: OutlierRobustPCA, X: Floats) -> Floats:
-    """Share (m, d) of each feature in a squared distance of the rows X (m, d), with its sign."""
-    C = X - model._mean if model.center else X
-    if model._feature_scale is not None:
-        C = C / model._feature_scale
-    V, sd = model._basis, np.where(model._deviations > 0, model._deviations, np.inf)
-    Y = C @ V
-    both, lengths = [], []
-    for part in ((Y / sd) @ V.T, C - Y @ V.T):
-        # In units of their size, as squares of tiny parts are zero; a row at the centre has none.
-        size = np.max(np.abs(part), axis=1, keepdims=True)
-        part = part / np.where(size > 0, size, 1.0)
-        both.append(part)
-        lengths.append(size[:, 0] * np.linalg.norm(part, axis=1))
-    beyond = model._relative(*lengths)
-    parts = np.where((beyond[0] > beyond[1])[:, None], *both)
-    squares = parts**2
-    return np.sign(parts) * squares / np.maximum(np.sum(squares, axis=1, keepdims=True), 1.0)

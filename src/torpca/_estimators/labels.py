@@ -154,6 +154,7 @@ class Labels:
     @property
     def outlier_type_(self) -> npt.NDArray[np.str_]:
         """What kind of row each training row is; see `outlier_types`."""
+        check_is_fitted(self)
         # Made when asked for: as text it takes more memory than all else that is kept of a row.
         return self._types(*self._training)
 

@@ -40,9 +40,9 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         Number of components, or the share of the good rows' variance they must explain. "auto"
         looks for a gap in the variances and otherwise explains 90 %; see `rank_`.
     trim : float in [0, 0.5) or "auto", default="auto"
-        Share of the rows the fit leaves out, those farthest from the subspace; 0 is ordinary PCA.
-        "auto" leaves out those that are farther than the others' spread allows. It plays no part
-        in the labels.
+        Share of the rows the fit leaves out, those farthest from the subspace; 0 leaves out none,
+        and the subspace is that of ordinary PCA. "auto" leaves out those that are farther than the
+        others' spread allows. It plays no part in the labels.
     contamination : float in (0, 0.5] or "auto", default="auto"
         Share of the rows to label as outliers; "auto": those beyond a limit that one in a hundred
         Gaussian good rows exceeds. It plays no part in the fit.
@@ -57,7 +57,7 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         ten for each component asked for.
     tol : float, default=1e-8
         The iterations end when the subspace turns by less, as the sine of an angle. Passes over
-        many rows end when it turns by less than a tenth of its own error by chance.
+        many rows end when it turns by less than a fifth of its own error by chance.
     max_iter : int, default=100
         Iterations allowed. Five are usual.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=0
@@ -258,6 +258,12 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
                 "so the others could as well be the good ones. Look at the two distances of all "
                 "rows, and try another n_components"
             )
+        elif isinstance(self.contamination, str) and self._share_flagged(weights) > 0.5:
+            doubts.append(
+                f"{self._share_flagged(weights):.0%} of the rows are beyond a limit, so the others "
+                "could as well be the bad ones. Look at the two distances of all rows, and try "
+                "another n_components"
+            )
         elif isinstance(self.trim, str) and fit.start.others > RIVALS:
             doubts.append(
                 f"{fit.start.others:.0%} of the rows agree better on another subspace of "
@@ -273,6 +279,12 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
                 "dimensions whatever they mean, and all others look far off. If that is no "
                 "mistake in the data, give n_components, or leave repeated rows out"
             )
+        if fit.rank.rule == "given" and k < fit.rank.rank:
+            what = f"spread in {k} directions and no more" if k else "are all equal"
+            doubts.append(
+                f"the good rows {what}, so there are fewer components than the {fit.rank.rank} "
+                "asked for. Give a smaller n_components, or leave repeated rows out"
+            )
         if fit.rank.rule == "edge":
             doubts.append(
                 f"n_components='auto' found no gap in the variances and stopped at the most it "
@@ -286,6 +298,10 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
             )
         for doubt in doubts:
             warnings.warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning, stacklevel=4)
+
+    def _share_flagged(self, weights: Floats) -> float:
+        flagged = self._scores(*self._training) < self.offset_
+        return float(np.sum(weights[flagged]) / np.sum(weights))
 
     def _check_rank(self, n: int, d: int) -> None:
         if n < 2:

@@ -36,6 +36,7 @@ def halves(
     pairs = outlyingness(pair_projections(Z, weights, N_PAIRS, rng, sample.products), weights)
     first = pairs.nearest_half(weights)
     yield "pairs", first
+    yield "strict", pairs.strictly().nearest_half(weights)
     rank = n_components
     if not isinstance(rank, int):
         variances = principal_variances(sample, first)
@@ -84,7 +85,7 @@ def nearest_to_a_subset(sample: Sample, rank: int, rng: np.random.Generator) -> 
         middle = weighted_quantile(R, weights, 0.5)
         if middle < best:
             best, distances = middle, R
-    return Outlyingness(np.zeros(len(Z)), distances).nearest_half(weights)
+    return Outlyingness(np.zeros(len(Z)), distances, distances).nearest_half(weights)
 
 
 def _not_hopeless(found: Outlyingness, weights: Floats) -> Floats:

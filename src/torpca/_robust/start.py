@@ -27,6 +27,10 @@ LOOSER = 1.1
 A_FEW = 0.005
 # How closely spreads are found: the start is not the answer.
 ROUGHLY = 1e-3
+# Rows are held that are within so many standard deviations of where most are, and of those that
+# agree this share is. Of rows that do not, some are near a subspace too, but few in a narrow band;
+# a wide one counts rows that agree less closely.
+NARROW, WIDE = (1.5, 0.866), (3.0, 0.997)
 # One that holds this many times as many without being a majority is worth a word.
 RIVAL = 2.0
 
@@ -39,7 +43,7 @@ class Start:
     """Rows of the sample that agree on a subspace, among all rows, (n_rows,)."""
     choice: RankChoice
     name: str
-    """Which candidate won: "pairs", "subsets", "axes", "split" or "all"."""
+    """Which candidate won: "pairs", "strict", "subsets", "axes", "split" or "all"."""
     others: float
     """Share of the rows that agree on another subspace at least as well, in which those that
     agree on this one do not lie; zero if there is none."""
@@ -118,6 +122,8 @@ def settle(
     """Refit the subspace to the rows near it until they stay the same, or are those of `best`."""
     if isinstance(n_components, int):  # nothing to choose
         choice = choose_rank(n_components, np.zeros(min(sample.Z.shape)))
+        if n_components >= np.count_nonzero(half) - sample.center:
+            half = sample.weights  # half of them lie in so many directions whatever they are
         return refit(name, sample, half, choice, best)
     # Different rows: repeated ones say nothing more about directions.
     variances, n_rows = principal_variances(sample, half), int(np.count_nonzero(half))
@@ -179,21 +185,23 @@ def holds_more(new: Candidate, old: Candidate, weights: Floats) -> bool:
     the two: no farther, and no nearer either. A heap of equal rows can be fitted exactly
     at the price of a direction of all others, which then are not where they were.
     """
-    counts = shares_held(new, old, weights)
+    both = [shares_held(new, old, weights, band) for band in (NARROW, WIDE)]
+    more = any(a > max(0.5, MARGIN * b) for a, b in both) and all(MARGIN * a > b for a, b in both)
     as_close = _limit(new.spread) <= LOOSER * _limit(old.spread)
-    return as_close and counts[0] > max(0.5, MARGIN * counts[1])
+    return as_close and more
 
 
-def shares_held(new: Candidate, old: Candidate, weights: Floats) -> tuple[float, float]:
+def shares_held(
+    new: Candidate, old: Candidate, weights: Floats, band: tuple[float, float] = WIDE
+) -> tuple[float, float]:
     """Shares of the rows that each of two candidates of one rank holds, by the tighter of them."""
     if new.choice.rank != old.choice.rank:
         return 0.0, 1.0
     judge = min(new.spread, old.spread, key=_limit)
-    held = [
-        float(np.sum(weights[np.abs(judge.z(c.residuals)) < 3.0])) / float(np.sum(weights))
-        for c in (new, old)
-    ]
-    return held[0], held[1]
+    width, share = band
+    total = share * float(np.sum(weights))
+    held = [float(np.sum(weights[np.abs(judge.z(c.residuals)) < width])) for c in (new, old)]
+    return held[0] / total, held[1] / total
 
 
 def _limit(spread: Spread) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._estimators.words import count, percent
+from torpca._shares import parts_of
 from torpca._sources import as_source
 from torpca._sources.base import Floats, to_numpy
 from torpca.plots._canvas import axes_for, legend_outside, one_line, tidy
@@ -272,10 +273,14 @@ def row_numbers(it: Subject, rows: Any) -> npt.NDArray[np.intp]:
     """Numbers of the rows that `rows` names; of the most extreme one if it is None."""
     if rows is None:
         return np.array([np.argmin(it.model.score_samples(it.X))], dtype=np.intp)
-    wanted = [rows] if isinstance(rows, str) or np.ndim(rows) == 0 else list(rows)
     n = as_source(it.X).shape[0]
-    if it.ids is not None:
-        found = [np.flatnonzero(it.ids == row) for row in wanted]
+    labels = None if it.ids is None else it.ids.tolist()
+    # A label may be a tuple, of an index of several levels.
+    one = isinstance(rows, tuple) and labels is not None and rows in labels
+    one = one or isinstance(rows, str) or (not isinstance(rows, tuple) and np.ndim(rows) == 0)
+    wanted = [rows] if one else list(rows)
+    if labels is not None:
+        found = [np.flatnonzero([label == row for label in labels]) for row in wanted]
         unknown = [row for row, places in zip(wanted, found, strict=True) if len(places) == 0]
         allowed = "labels of the index of X"
     else:
@@ -306,36 +311,17 @@ def explain(
     model, limits = it.model, limits_of(it.model)
     source, _ = model._check(it.X)
     X = np.asarray(source.take(rows), dtype=np.float64)
-    inside, outside = signed_parts(model, X)
-    lengths = {
-        name: np.linalg.norm(p, axis=1) for name, p in (("score", inside), ("orthogonal", outside))
-    }
-    beyond = model._relative(lengths["score"], lengths["orthogonal"])
+    parts = parts_of(model, X)
+    lengths = {"score": parts.score, "orthogonal": parts.orthogonal}
+    beyond = model._relative(parts.score, parts.orthogonal)
     if distance == "auto":
         is_score = beyond[0] > beyond[1]
     else:
         is_score = np.full(len(rows), distance == "score")
-    parts = np.where(is_score[:, None], inside, outside)
-    # In two steps, as squares of tiny parts are zero.
-    size = np.max(np.abs(parts), axis=1, keepdims=True)
-    parts = parts / np.where(size > 0, size, 1.0)
-    squares = parts**2
-    total = np.sum(squares, axis=1, keepdims=True)
-    shares = np.sign(parts) * squares / np.where(total > 0, total, 1.0)
     reasons = []
     for i, score in enumerate(is_score):
         name = "score" if score else "orthogonal"
         times, limit = lengths[name][i], limits[name]
         far = f"{count(times / limit)} times its limit" if 0 < limit < np.inf else f"{times:.3g}"
         reasons.append(f"{name} distance {far}")
-    return shares, tuple(reasons)
-
-
-def signed_parts(model: Any, X: Floats) -> tuple[Floats, Floats]:
-    """Parts (m, d) of rows X (m, d) whose squares are their contributions to the two distances."""
-    C = X - model._mean if model.center else X
-    if model._feature_scale is not None:
-        C = C / model._feature_scale
-    V, sd = model._basis, np.where(model._deviations > 0, model._deviations, np.inf)
-    Y = C @ V
-    return (Y / sd) @ V.T, C - Y @ V.T
+    return parts.shares(is_score), tuple(reasons)

@@ -250,7 +250,7 @@ optional
         """Draw and name the limits, at the axis' end if they are zero and it is logarithmic."""
         ax = self.ax_
         style = {"color": "0.25", "linestyle": "--", "linewidth": 1.0, "zorder": 1.5}
-        text = {"color": "0.25", "fontsize": FONT, "path_effects": halo()}
+        text = {"color": "0.25", "fontsize": FONT, "path_effects": halo(ax)}
         self.limit_lines_, self.limit_labels_ = {}, {}
         for name, (log, low, _) in ends.items():
             limit = self.limits[name]

@@ -68,17 +68,21 @@ def label_points(
                 parse_math=False,
                 arrowprops=_leader() if reach else None,
                 zorder=4,
-                path_effects=halo(),
+                path_effects=halo(ax),
             )
         )
     return tuple(texts)
 
 
-def halo() -> list[Any]:
-    """White rim of a text or a line, so that it shows on points."""
+def halo(ax: Any) -> list[Any]:
+    """Rim of a text or a line in the colour of the paper, so that it shows on points."""
+    from matplotlib.colors import to_rgba  # noqa: PLC0415 (optional)
     from matplotlib.patheffects import withStroke  # noqa: PLC0415 (optional)
 
-    return [withStroke(linewidth=2.5, foreground="white")]
+    paper = ax.get_facecolor()
+    if to_rgba(paper)[3] == 0.0:  # none: what is seen is the figure's, or the page's
+        paper = ax.figure.get_facecolor()
+    return [withStroke(linewidth=2.5, foreground="white" if to_rgba(paper)[3] == 0.0 else paper)]
 
 
 def _leader() -> dict[str, Any]:

@@ -338,7 +338,7 @@ class ScoresDisplay:
         x, y = places
         points = draw_rows(ax, x, y, self.types, max_regular)
         style: dict[str, Any] = {"color": "0.1", "linestyle": "--", "linewidth": 1.3, "zorder": 3}
-        style |= {"label": f"score limit {self.limit:.3g}", "path_effects": halo()}
+        style |= {"label": f"score limit {self.limit:.3g}", "path_effects": halo(ax)}
         reach = [self.limit * float(deviations[c - 1]) for c in self.components]
         names = [axis_name(c, explained) for c in self.components]
         if len(reach) == 2:

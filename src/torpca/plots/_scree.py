@@ -249,7 +249,8 @@ optional
             next_one = self.variances[self.rank]
             gap = float(self.variances[self.rank - 1] / next_one) if next_one > 0 else np.inf
         reason = reason_for_rank(self.rule, gap, total)
-        share = "" if self.rule == "share" else f"; they explain {percent(total)}"
+        verb = "it explains" if self.rank == 1 else "they explain"
+        share = "" if self.rule == "share" else f"; {verb} {percent(total)}"
         self.reason_ = self.ax_.set_title(
             f"{components(self.rank)}, {reason}{share}", loc="left", fontsize=10, parse_math=False
         )
