@@ -23,6 +23,9 @@ from torpca._sources.parallel import single_threaded_blas
 
 # With fewer rows in agreement than this, those that disagree could as well be the good ones.
 AGREEMENT = 0.525
+# With more than half of the rows flagged and fewer than this share near the subspace, it is not
+# only that good rows fall into groups inside it.
+NEAR = 0.75
 # When this many agree better on another subspace, they may be the good ones.
 RIVALS = 0.48
 
@@ -258,11 +261,10 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
                 "so the others could as well be the good ones. Look at the two distances of all "
                 "rows, and try another n_components"
             )
-        elif isinstance(self.contamination, str) and self._share_flagged(weights) > 0.5:
+        elif agree < NEAR and (flagged := self._share_flagged(weights)) > 0.5:
             doubts.append(
-                f"{self._share_flagged(weights):.0%} of the rows are beyond a limit, so the others "
-                "could as well be the bad ones. Look at the two distances of all rows, and try "
-                "another n_components"
+                f"{flagged:.0%} of the rows are beyond a limit, so the others could as well be the "
+                "bad ones. Look at the two distances of all rows, and try another n_components"
             )
         elif isinstance(self.trim, str) and fit.start.others > RIVALS:
             doubts.append(
