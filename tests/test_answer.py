@@ -134,3 +134,10 @@ def test_good_rows_are_explained_too(made, model):
     for features, row in zip(told.sampled_features, shares, strict=True):
         best = int(np.argmax(np.abs(row)))
         assert features[0] == (told.names[best], pytest.approx(row[best]))
+
+
+def test_ordinary_pca_beside_a_constant_far_from_zero(made):
+    X = np.insert(made.X, 3, 1e16, axis=1)
+    plain, far = (answer(OutlierRobustPCA(2).fit(A), A) for A in (made.X, X))
+    np.testing.assert_allclose(far.plain_explained, plain.plain_explained, rtol=1e-6)
+    np.testing.assert_allclose(far.angle, plain.angle, atol=1e-3)

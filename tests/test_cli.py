@@ -218,8 +218,7 @@ def test_columns_of_a_model_cannot_be_chosen_again(table):
     [
         ("fit", "own/scores.csv", "--out", "own", "--force"),
         ("score", "there", "own/scores.csv", "--out", "own/scores.csv", "--force"),
-        ("report", "there", "own/scores.csv", "--out", "own/scores.csv", "--force"),
-        ("report", "there/model.npz", "--out", "there/model.npz", "--force"),
+        ("fit", "own/scores.csv", "--out", "own/../own", "--force"),
     ],
 )
 def test_what_is_read_is_never_replaced(table, arguments):
@@ -231,6 +230,41 @@ def test_what_is_read_is_never_replaced(table, arguments):
     assert refused.exit_code == 1
     assert "made from" in refused.output
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("out", ["table.csv", "link.html", "there/model.npz", "there/scores.csv"])
+def test_a_report_replaces_no_table(table, out):
+    run("fit", "table.csv", "--out", "there")
+    Path("link.html").symlink_to("table.csv")
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    refused = run("report", "there", "--out", out, "--force")
+    assert refused.exit_code == 1
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+def test_a_report_of_rows_that_changed_is_refused(table):
+    run("fit", "table.csv", "--out", "there")
+    table.write_text("\n".join(table.read_text().splitlines()[:100]) + "\n")
+    refused = run("report", "there", "--force")
+    assert refused.exit_code == 1
+    assert "99 rows now, and 200" in refused.output
+
+
+def test_the_demo_replaces_nothing_of_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    (Path("mine") / "spectra.csv").write_text("my own")
+    assert run("demo", "--out", "mine").exit_code == 1
+    assert (Path("mine") / "spectra.csv").read_text() == "my own"
+    assert run("demo").exit_code == 0
+    assert run("demo").exit_code == 0  # its own folder it may replace
+
+
+def test_columns_that_a_model_needs_cannot_be_excluded(table):
+    run("fit", "table.csv", "--out", "there")
+    refused = run("score", "there", "table.csv", "--exclude", "f1")
+    assert refused.exit_code == 1
+    assert "which the model needs" in refused.output
 
 
 def test_rows_have_the_numbers_of_the_file_when_some_are_left_out(table):

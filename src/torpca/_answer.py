@@ -13,6 +13,7 @@ from torpca._core.loop import Iteration
 from torpca._core.problem import check_finite
 from torpca._core.subspace import SubspaceFinder
 from torpca._estimators.robust import OutlierRobustPCA
+from torpca._robust.origin import far_origin
 from torpca._select.rank import RankChoice
 from torpca._shares import signed_shares
 from torpca._sources import as_source
@@ -174,6 +175,8 @@ class OrdinaryPCA:
 def ordinary_pca(source: Any, k: int, center: bool) -> OrdinaryPCA:
     """Top `k` directions (d, k) of all rows, scores (n, k) and shares (k,) of their variance."""
     n = source.shape[0]
+    origin = far_origin(source, np.ones(n)) if center else None
+    source = source if origin is None else source.centered(origin)
     finder = SubspaceFinder(source, check_finite(source), center)
     # Good rows that are all the same have no direction, and a finder looks for one at least.
     fit = finder.find(np.ones(n, dtype=bool), max(k, 1))

@@ -24,6 +24,8 @@ from torpca._estimators.words import reason_for_rank
 MOST_EXTREME, FEATURES_IN_TEXT = 10, 3
 # Rows made into text at a time, so that a long table takes little memory.
 ROWS_AT_ONCE = 20_000
+# Times a limit that are told; more than that are no number.
+LARGEST = 1e300
 KINDS = ("bad leverage", "orthogonal", "good leverage")
 # What a spreadsheet takes for the beginning of a formula, also in full width.
 FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
@@ -223,7 +225,9 @@ def summary(answer: Answer) -> dict[str, Any]:
             "with_bad_rows": None if answer.new else _number(np.sum(answer.plain_explained)),
             "by_component": {
                 "without_bad_rows": [_number(share) for share in answer.explained],
-                "with_bad_rows": [_number(share) for share in answer.plain_explained],
+                "with_bad_rows": None
+                if answer.new
+                else [_number(share) for share in answer.plain_explained],
             },
         },
         "angle_to_ordinary_pca": None if answer.new else _number(answer.angle),
@@ -259,7 +263,7 @@ def _ratio(distance: float, limit: float) -> float:
     """Distance in units of its limit; infinite beyond a limit of zero."""
     if limit == 0.0:
         return float("inf") if distance > 0 else 0.0
-    return distance / limit
+    return min(distance / limit, LARGEST) if isfinite(limit) else 0.0
 
 
 def _number(value: Any) -> float | None:

@@ -25,6 +25,8 @@ from torpca._report import write_report
 
 # Tables of more rows have their scores in Parquet, unless CSV is asked for.
 LONG = 100_000
+# Where the demo goes, which may be replaced, and the table it is about.
+DEMO, SPECTRA = Path("torpca-demo"), "spectra.csv"
 
 EXIT_CODES = """
 Exit codes: 0 done, 1 something is wrong with the data or a file (one sentence says what), 2 wrong
@@ -225,8 +227,11 @@ def report_command(
     """
     results = Results.at(what)
     path = out or results.model.parent / REPORT
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--out {path} must end in .html.")
+    then = "-" if results.data is None else results.data.path
+    keep_inputs([path], [results.model, then if data is None else data])
     refuse_file(path, force)
-    keep_inputs([path], [results.model, *([] if data is None else [data])])
     found = results.judge_again() if data is None else results.judge(Data(data, **how))
     write_report(found, path)
     click.echo(json.dumps({"report": str(path)}) if as_json else f"Report: {path}")
@@ -269,11 +274,11 @@ def compare_command(
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    default=Path("torpca-demo"),
+    default=DEMO,
     show_default=True,
     help="Folder for the results.",
 )
-@click.option("--force/--no-force", default=True, show_default=True, help="Replace it if there.")
+@click.option("--force", is_flag=True, help="Replace results in another folder.")
 @as_json
 def demo_command(out: Path, force: bool, as_json: bool) -> None:
     """Find the bad ones among 240 spectra, made for this purpose, and write a report.
@@ -283,9 +288,10 @@ def demo_command(out: Path, force: bool, as_json: bool) -> None:
       torpca demo
       torpca demo --out try
     """
-    refuse_folder(out, force, RESULTS)
+    force = force or out == DEMO
+    refuse_folder(out, force, (*RESULTS, SPECTRA))
     out.mkdir(parents=True, exist_ok=True)
-    data = Data(str(write_csv(out / "spectra.csv")), id_column="sample")
+    data = Data(str(write_csv(out / SPECTRA)), id_column="sample")
     found = fit(data.read(), "auto", scale=False, title="spectra.csv (demo)")
     write_all(found, out, table="csv", data=data, force=force)
     if not as_json:

@@ -47,9 +47,10 @@ class Data:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """The same for JSON, with a path that holds in other folders too."""
-        path = self.path if self.path == "-" else str(Path(self.path).resolve())
-        return {**asdict(self), "path": path}
+        """The same for JSON, with a path that holds in other folders too; a pipe has none."""
+        path = Path(self.path)
+        lasting = self.path != "-" and (path.is_file() or path.is_dir())
+        return {**asdict(self), "path": str(path.resolve()) if lasting else "-"}
 
 
 def listed(typed: str | None) -> list[str] | None:
@@ -61,7 +62,8 @@ def listed(typed: str | None) -> list[str] | None:
 
 def keep_inputs(results: Iterable[Path], inputs: Iterable[str | Path]) -> None:
     """Raise an error if a result would replace what it is made from, wanted or not."""
-    there = {Path(path).resolve() for path in inputs if str(path) != "-"}
+    there = [Path(path).resolve() for path in inputs if str(path) != "-"]
     for path in results:
-        if path.resolve() in there:
+        # A table may be a folder, of which no part may be replaced either.
+        if any(path.resolve().is_relative_to(one) for one in there):
             raise ValueError(f"{path} is what the results are made from. Give another --out.")

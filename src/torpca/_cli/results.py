@@ -63,12 +63,18 @@ class Results:
             raise ValueError(
                 f"{self.model.parent} does not say what its data is. Give DATA as second argument."
             )
-        return self._judge(
+        found = self._judge(
             then,
             title=self.summary["title"],
             notes=self.summary["notes"],
             warnings=self.summary["warnings"],
         )
+        if len(found.ids) != self.summary.get("rows"):
+            raise ValueError(
+                f"{then.path} has {len(found.ids)} rows now, and {self.summary.get('rows')} when "
+                "the model was fitted. Give it as DATA to judge the rows as new ones."
+            )
+        return found
 
     def _judge(
         self,
@@ -85,6 +91,12 @@ class Results:
         if names is not None:
             names = [str(name) for name in names]
             typed = listed(data.columns)
+            unwanted = set(listed(data.exclude) or ()) & set(names)
+            if new and unwanted:
+                raise ValueError(
+                    f"--exclude names {', '.join(sorted(unwanted))}, which the model needs. Leave "
+                    "it out."
+                )
             if typed is not None and set(typed) != set(names):
                 raise ValueError(
                     f"--columns names {len(typed)} columns that are not those of the model, "

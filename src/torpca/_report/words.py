@@ -146,6 +146,8 @@ def rank_words(answer: Answer) -> list[str]:
         why = f"{k} {'was' if choice.rank == 1 else 'were'} asked for. {gap}."
         if choice.gap < 2:
             why += " That is no clear end: look at the picture, and try one more or one fewer."
+    elif choice.rank == 0:
+        return ["More than half of the rows are the same, so there is no component."]
     elif choice.rule == "gap":
         why = (
             f"{gap}. Noise is about equally strong in all directions, so a drop of eight times or "
