@@ -21,6 +21,8 @@ MAX_REFITS = 10
 MAX_CHOICES = 4
 # Another candidate must hold this many times as many rows to replace the first.
 MARGIN = 1.15
+# ... or so many times as many, if it does so more clearly in a narrow band.
+SOMEWHAT = 1.05
 # ... and they must not be this many times farther from its subspace.
 LOOSER = 1.1
 # Sets of rows that differ in less than this share of all rows will end as one.
@@ -185,8 +187,10 @@ def holds_more(new: Candidate, old: Candidate, weights: Floats) -> bool:
     the two: no farther, and no nearer either. A heap of equal rows can be fitted exactly
     at the price of a direction of all others, which then are not where they were.
     """
-    both = [shares_held(new, old, weights, band) for band in (NARROW, WIDE)]
-    more = any(a > max(0.5, MARGIN * b) for a, b in both) and all(MARGIN * a > b for a, b in both)
+    wide, narrow = (shares_held(new, old, weights, band) for band in (WIDE, NARROW))
+    more = wide[0] > max(0.5, MARGIN * wide[1]) or (
+        narrow[0] > max(0.5, MARGIN * narrow[1]) and wide[0] > SOMEWHAT * wide[1]
+    )
     as_close = _limit(new.spread) <= LOOSER * _limit(old.spread)
     return as_close and more
 
