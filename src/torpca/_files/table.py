@@ -15,6 +15,7 @@ from torpca._files.errors import NAMED, TableError, counted, listed, shown
 from torpca._files.gaps import Gaps
 from torpca._files.ids import row_names, row_numbers
 from torpca._files.stored import Numbers, Stored, Texts, windows
+from torpca._sources import as_source
 
 # More rows than this share left out are worth a word on why.
 MANY = 0.1
@@ -170,7 +171,7 @@ def about_counters(X: Any, names: tuple[str, ...], rows: npt.NDArray[np.intp]) -
     places = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(np.intp))
     if len(places) < 3:
         return []
-    away = X.take(places) if isinstance(X, ChunkedSource) else X[places].astype(np.float64)
+    away = as_source(X).take(places)
     differ = np.all(np.diff(away, axis=0) != 0, axis=0)  # beside 1e36 all counts are nothing
     away = away - rows[places, None]
     counters = [shown(names[j]) for j in np.flatnonzero(differ & (np.ptp(away, axis=0) == 0))]
