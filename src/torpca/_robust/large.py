@@ -58,6 +58,9 @@ ACCURATE_SINGLE = 1e-3
 STILL, ALL_BUT_A_FEW = 1e-6, 0.999
 # ... and else, or without a gap, by less than this share of its own error by chance.
 BELOW_CHANCE = 0.2
+# A scatter measured in a subspace holds in another that is off by no more than this sine: the
+# share of a direction's variance that it misses is at most its square.
+SAME = 0.01
 # Where fewer rows than this share are near the middle, the part was no measure of the scatter.
 LEAST_INSIDE = 0.25
 # A gap: the next variance is this many times smaller.
@@ -119,30 +122,39 @@ def fit_large(
     keep = np.zeros(source.shape[0])
     n_rows, total = int(np.count_nonzero(sample_weight)), float(np.sum(sample_weight))
     history = list(settled.history)
-    for t in range(options.max_iter):
-        now = look(source, at, keep, counts, exact=exact, single=single and t == 0)
+    final = False  # whether the subspace has settled, and is only measured once more
+    left = options.max_iter - len(history)
+    while True:
+        first, left = len(history) == len(settled.history), left - 1
+        now = look(source, at, keep, counts, exact=exact, single=single and first)
         if not (np.all(np.isfinite(now.AV)) and now.scores[0] > LEAST_INSIDE * now.weight > 0):
             return None
-        whole = at.law is None and now.weight > ALL_BUT_A_FEW * total
-        aim = partial(goal, k=k, weight=now.weight, whole=whole, d=len(mean))
-        if few:
-            V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
-            off = stand_in_error(theta, k, weight, len(mean))
-        else:
-            V, theta = expanded_directions(source, now, at, aim, single and t == 0)
-            off = WEIGHTS_TURN
-        # The directions to watch stay: those of rows that were left out for it are not in A.
-        V = np.hstack([V[:, :k], W - V[:, :k] @ (V[:, :k].T @ W)])
-        V = np.hstack([V[:, :k], np.linalg.qr(V)[0][:, k:]])
-        change = subspace_change(at.V[:, :k], V[:, :k])
-        history.append(record_of(len(history), k, now, n_rows, change))
         keep = now.keep
-        inside = in_axes_of(V[:, :k], now.mean, inside_of(now, at), at)
-        still = off * change <= max(options.tol, aim(theta))
-        s = np.sqrt(theta[:k])
-        if still:  # no row is weighed again
+        V, s, change, converged = at.V, at.s, 0.0, True
+        if not final:
+            whole = at.law is None and now.weight > ALL_BUT_A_FEW * total
+            aim = partial(goal, k=k, weight=now.weight, whole=whole, d=len(mean))
+            if few:
+                V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
+                off = stand_in_error(theta, k, weight, len(mean))
+            else:
+                V, theta = expanded_directions(source, now, at, aim, single and first)
+                off = WEIGHTS_TURN
+            V, s = with_watched(V[:, :k], W), np.sqrt(theta[:k])
+            change = subspace_change(at.V[:, :k], V[:, :k])
+            converged = off * change <= max(options.tol, aim(theta))
+        history.append(record_of(len(history), k, now, n_rows, change))
+        same = change <= SAME
+        if not same and left == 0:
+            # Out of iterations: what was measured holds for the subspace it was measured in.
+            V, s, same, converged = at.V, at.s, True, False
+        inside = in_axes_of(V[:, :k], now.mean, inside_of(now, at), at) if same else None
+        if same and (converged or left == 0):  # no row is weighed again
             at = replace(at, mean=now.mean, V=V, s=s, inside=inside)
             break
+        # Without a gap behind the last component the subspace may settle far from where the
+        # scatter was measured; then it is measured again, in the subspace that stays.
+        final = converged
         following = judge.freeze(now.mean, V, s, keep[rows], inside)
         if following is None:
             return None
@@ -150,7 +162,18 @@ def fit_large(
     score, R = distances(source, at, exact=exact)
     if not np.all(np.isfinite(R)):
         return None
-    return summary(keep, score, R, at, settled, rows, sample_weight, tuple(history), still, rng)
+    return summary(
+        keep, score, R, at, settled, rows, sample_weight, tuple(history), converged, rng
+    )
+
+
+def with_watched(V: Floats, W: Floats) -> Floats:
+    """Orthonormal directions (d, k + q): the subspace V (d, k), then what W (d, q) has beyond it.
+
+    The directions to watch stay: those of rows that were left out for it are not in A.
+    """
+    beyond = W - V @ (V.T @ W)
+    return np.hstack([V, np.linalg.qr(np.hstack([V, beyond]))[0][:, V.shape[1] :]])
 
 
 def top_directions(B: Floats, V: Floats, AV: Floats) -> tuple[Floats, Floats]:
@@ -261,11 +284,12 @@ class Judge:
         return Inside(found.center, found.covariance, found.spread, 1 / consistency(V.shape[1]))
 
     def freeze(
-        self, mean: Floats, V: Floats, s: Floats, keep: Floats, inside: Inside
+        self, mean: Floats, V: Floats, s: Floats, keep: Floats, inside: Inside | None
     ) -> Frozen | None:
         """What the rows of the part, with weights `keep`, say of a subspace.
 
-        `inside` is the scatter of all rows. None if there is nothing to say.
+        `inside` is the scatter of all rows in it, if that is known; None if there is nothing to
+        say.
         """
         k = len(s)
         if not np.all(s > 0):
@@ -279,8 +303,12 @@ class Judge:
             return None
         z = spread.z(R)
         limits = (CLEAN_FULL, CLEAN_NONE) if looks_clean(z, self.counts) else (FULL, NONE)
-        near = self.counts * taper(z, *limits)
-        beside = watch(Y[:, k:] / blame(h, keep, V.shape[0] - k)[:, None], near, ROUGHLY)
+        near = taper(z, *limits)
+        inside = inside or self.inside(mean, V[:, :k], near)
+        if inside is None:
+            return None
+        P = Y[:, k:] / blame(h, keep, V.shape[0] - k)[:, None]
+        beside = watch(P, self.counts * near, ROUGHLY)
         return Frozen(mean, self.centered, V, s, spread, limits, beside, self.law, inside)
 
 
