@@ -18,6 +18,7 @@ import numpy.typing as npt
 from torpca._core.gram import top_of_gram
 from torpca._core.krylov import expanded
 from torpca._core.loop import Iteration
+from torpca._core.moments import weighted
 from torpca._core.subspace import fix_signs, subspace_change
 from torpca._robust.describe import RobustFit
 from torpca._robust.draw import some_rows
@@ -137,6 +138,12 @@ def fit_large(
             if few:
                 V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
                 off = stand_in_error(theta, k, weight, len(mean))
+                if not has_gap(theta, k) and subspace_change(at.V[:, :k], V[:, :k]) > SAME:
+                    # Of directions that are nearly alike the part prefers those in which its own
+                    # rows happen to spread. No stand-in will do: the Gram matrix of all rows.
+                    A = gram_about(source, now.mean, now.part, centered=at.centered)
+                    (V, s), off = top_of_gram(A, at.V.shape[1]), WEIGHTS_TURN
+                    theta = s**2
             else:
                 V, theta = expanded_directions(source, now, at, aim, single and first)
                 off = WEIGHTS_TURN
@@ -165,6 +172,17 @@ def fit_large(
     return summary(
         keep, score, R, at, settled, rows, sample_weight, tuple(history), converged, rng
     )
+
+
+def has_gap(theta: Floats, k: int) -> bool:
+    """Whether the eigenvalues `theta` drop behind the k-th, or end there."""
+    return len(theta) == k or bool(theta[k - 1] > GAP * theta[k])
+
+
+def gram_about(source: RowSource, mean: Floats, part: Floats, *, centered: bool) -> Floats:
+    """Gram matrix (d, d) of the rows about `mean`, with weights `part` (n,)."""
+    rows, mask = weighted(source.centered(mean) if centered else source, part)
+    return rows.gram(mask)
 
 
 def with_watched(V: Floats, W: Floats) -> Floats:
@@ -199,7 +217,7 @@ def stand_in_error(theta: Floats, k: int, weight: float, d: int) -> float:
     if len(theta) == k:
         return 0.0
     off = theta[k] / np.sqrt(weight) / max(theta[k - 1] - theta[k], 1e-300)
-    if theta[k - 1] > GAP * theta[k]:
+    if has_gap(theta, k):
         off *= 2 * np.sqrt(d)
     return min(float(off), 1.0)
 
@@ -234,7 +252,7 @@ def goal(theta: Floats, *, k: int, weight: float, whole: bool, d: int) -> float:
     """
     if len(theta) == k or not 0 < theta[k] < theta[k - 1]:
         return STILL
-    gap = theta[k - 1] > GAP * theta[k]
+    gap = has_gap(theta, k)
     if gap and whole:
         return STILL
     # Beyond a gap there is noise in all directions; without one, the next direction matters most.
