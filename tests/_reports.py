@@ -8,7 +8,7 @@ import pytest
 from torpca import OutlierRobustPCA
 from torpca._answer import Answer, answer
 from torpca._core.loop import Iteration
-from torpca._select.rank import choose_rank
+from torpca._select.rank import RankRule, choose_rank
 
 # Each would run a script, or break the page, if it were taken for markup.
 HOSTILE = (
@@ -70,7 +70,7 @@ def made(n, n_flagged, *, d=8, k=3):
         extreme=extreme,
         features=tuple(patterns[i % d] for i in range(n_flagged)),
         contributions=shares,
-        rank=choose_rank("auto", variances),
+        rank=choose_rank(RankRule(), variances),
         history=tuple(Iteration(i, k, {}, n - n_flagged, 100.0**-i, 1.0) for i in range(4)),
         converged=True,
     )

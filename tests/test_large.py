@@ -24,6 +24,7 @@ from torpca._robust.large import (
 )
 from torpca._robust.options import Options
 from torpca._robust.small import settle_on_all
+from torpca._select.rank import RankRule
 from torpca._sources.base import to_numpy
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
@@ -83,7 +84,7 @@ def apart(model, other):
 def test_a_part_is_half_of_the_rows_at_most_and_none_of_weight_zero(n, d, k, share, seed):
     rng = np.random.default_rng(seed)
     weights = (rng.random(n) < share).astype(float)
-    rows = rows_to_begin_with((n, d), weights, k, rng)
+    rows = rows_to_begin_with((n, d), weights, RankRule.of(k), rng)
     if rows is None:
         most = max(MOST, 20 * k if isinstance(k, int) else 0)
         assert np.sum(weights) < 2 * most
@@ -100,8 +101,8 @@ def test_a_part_is_half_of_the_rows_at_most_and_none_of_weight_zero(n, d, k, sha
 def test_these_rows_are_many_and_a_quarter_of_them_are_not(size):
     rng = np.random.default_rng(0)
     n, d, k = size
-    assert rows_to_begin_with((n, d), np.ones(n), k, rng) is not None
-    assert rows_to_begin_with((n // 4, d), np.ones(n // 4), k, rng) is None
+    assert rows_to_begin_with((n, d), np.ones(n), RankRule.of(k), rng) is not None
+    assert rows_to_begin_with((n // 4, d), np.ones(n // 4), RankRule.of(k), rng) is None
     assert (d > MAX_FEATURES) == (size is LONG)
 
 
@@ -463,7 +464,7 @@ def test_rows_of_which_most_are_in_no_subspace_are_not_taken_for_exact(monkeypat
     X[:12_000, 3:] = 0.0
     part = np.concatenate([np.arange(2000), np.arange(20_000, 21_000)])
     source, ones = as_source(X), np.ones(30_000)
-    nearly = Options(3, "auto", True, None, 0.03, 50)
+    nearly = Options(RankRule(3), None, True, None, 0.03, 50)
     settled = settle_on_all(as_source(X[part]), nearly, ones[part], rng, polish=False)
     assert settled.threshold.last.scale == 0.0
     assert settle_exactly(source, ones, part, settled, rng) is None

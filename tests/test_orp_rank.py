@@ -6,7 +6,7 @@ from sklearn.decomposition import PCA
 
 from tests._shared import warnings_of
 from torpca import OutlierRobustPCA
-from torpca._select.rank import choose_rank
+from torpca._select.rank import RankRule, choose_rank
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 
@@ -132,14 +132,14 @@ def test_another_rank_is_looked_at_afresh(seed):
     ("n_rows", "rank", "rule"), [(58, 5, "edge"), (400, 20, "edge"), (8, 1, "edge")]
 )
 def test_without_a_gap_there_are_ten_rows_for_each_direction(n_rows, rank, rule):
-    choice = choose_rank("auto", 0.97 ** np.arange(60), n_rows)
+    choice = choose_rank(RankRule(), 0.97 ** np.arange(60), n_rows)
     assert (choice.rank, choice.rule) == (rank, rule)
 
 
 def test_a_gap_among_few_rows_is_not_looked_for_where_any_rows_have_one():
     variances = np.append(np.ones(9), 1e-3 * np.ones(9))
-    assert choose_rank("auto", variances, 40).rank == 9
-    assert choose_rank("auto", variances, 20).rule == "edge"
+    assert choose_rank(RankRule(), variances, 40).rank == 9
+    assert choose_rank(RankRule(), variances, 20).rule == "edge"
 
 
 def test_all_directions_are_no_exact_subspace():

@@ -23,6 +23,7 @@ from torpca._robust.passes import distances, look, product
 from torpca._robust.precision import Precision
 from torpca._robust.scatter import consistency
 from torpca._robust.small import settle_on_all
+from torpca._select.rank import RankRule
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 
@@ -321,7 +322,7 @@ def test_more_passes_find_the_directions_of_the_rows_with_the_weights_they_have(
 def test_what_was_settled_on_the_part_is_what_the_part_says_when_asked_again():
     X = planted(MANY, 0.3).X[:4000]
     source, counts = as_source(X), np.ones(len(X))
-    options = Options(3, "auto", True, None, 0.03, 50)
+    options = Options(RankRule(3), None, True, None, 0.03, 50)
     settled = settle_on_all(source, options, counts, np.random.default_rng(0), polish=False)
     assert settled.beside is not None
     judge = Judge(source, counts, None, True, np.random.default_rng(0))

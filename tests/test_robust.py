@@ -29,7 +29,7 @@ from torpca._robust.scale import feature_scales
 from torpca._robust.scatter import robust_scatter
 from torpca._robust.start import find_start
 from torpca._robust.threshold import Threshold
-from torpca._select.rank import choose_rank
+from torpca._select.rank import RankRule, choose_rank
 from torpca._sources import Weighted, as_source
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
@@ -219,7 +219,7 @@ def about(X, weights=None):
 
 def start_of(X, rank):
     source, magnitudes, options = about(X)
-    return find_start(source, magnitudes, rank, rng=rng(), **options)
+    return find_start(source, magnitudes, RankRule.of(rank), rng=rng(), **options)
 
 
 @pytest.mark.parametrize("shape", [(60, 10), (20, 500), (20, 20)])
@@ -228,7 +228,7 @@ def test_a_sample_has_the_distances_of_the_rows(shape, far):
     X = 5 + rng().standard_normal(shape)
     X[0] *= far
     source, magnitudes, options = about(X)
-    sample = draw_sample(source, magnitudes, 2, rng=rng(), **options)
+    sample = draw_sample(source, magnitudes, RankRule(2), rng=rng(), **options)
     Z = sample.Z[sample.copies][1:]
     found = np.linalg.norm(Z[:, None] - Z, axis=2)
     expected = np.linalg.norm(X[1:, None] - X[1:], axis=2)
@@ -240,7 +240,7 @@ def test_equal_rows_of_a_sample_are_one_row_with_their_weights():
     X = rng().integers(0, 2, (200, 3)).astype(float)
     X[X == 0] *= np.where(rng().random(np.sum(X == 0)) < 0.5, -1.0, 1.0)  # -0.0 is 0.0
     source, magnitudes, options = about(X, rng().random(200) + 0.5)
-    sample = draw_sample(source, magnitudes, 1, rng=rng(), **options)
+    sample = draw_sample(source, magnitudes, RankRule(1), rng=rng(), **options)
     assert len(sample.Z) == len(np.unique(X, axis=0))
     assert np.sum(sample.weights) == pytest.approx(np.sum(options["weights"]))
 
@@ -277,7 +277,7 @@ def test_rows_without_weight_stay_out_however_near():
     counts = np.ones(100)
     counts[:10] = 0
     R = np.append(np.zeros(10), 1 + rng().random(90))
-    for trim in ("auto", 0.1):
+    for trim in (None, 0.1):
         assert not Threshold(counts, trim, rng())(R)[:10].any()
 
 
@@ -378,28 +378,28 @@ def test_light_tails_are_judged_by_themselves():
 
 
 def test_a_gap_decides_the_rank():
-    choice = choose_rank("auto", np.append([9.0, 5.0, 2.0], 0.1 * np.ones(20)))
+    choice = choose_rank(RankRule(), np.append([9.0, 5.0, 2.0], 0.1 * np.ones(20)))
     assert (choice.rank, choice.rule) == (3, "gap")
     assert choice.gap == pytest.approx(20)
 
 
 def test_without_a_gap_nine_tenths_of_the_variance_decide():
     variances = 0.7 ** np.arange(12)
-    choice = choose_rank("auto", variances)
+    choice = choose_rank(RankRule(), variances)
     assert choice.rule == "share"
     shares = np.cumsum(variances) / variances.sum()
     assert shares[choice.rank - 1] >= 0.9 > shares[choice.rank - 2]
 
 
 def test_a_flat_spectrum_is_at_the_edge():
-    choice = choose_rank("auto", np.ones(100))
+    choice = choose_rank(RankRule(), np.ones(100))
     assert (choice.rank, choice.rule) == (20, "edge")
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.99])
 def test_a_share_is_explained_by_as_few_as_possible(share):
     variances = np.array([4.0, 3.0, 2.0, 1.0])
-    k = choose_rank(share, variances).rank
+    k = choose_rank(RankRule(share=share), variances).rank
     explained = np.cumsum(variances) / 10
     assert explained[k - 1] >= share
     assert k == 1 or explained[k - 2] < share

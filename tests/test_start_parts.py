@@ -13,6 +13,7 @@ from torpca._robust.draw import some_rows
 from torpca._robust.flat import flat, principal_variances, sample_part
 from torpca._robust.lines import Spread, reweighted, rows_for_all
 from torpca._robust.sample import draw_sample
+from torpca._select.rank import RankRule
 from torpca._sources import as_source
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -153,7 +154,7 @@ def long_sample(center, seed=0):
     X = rng.standard_normal((60, 4)) @ rng.standard_normal((4, 100)) + 3.0
     X += 0.1 * rng.standard_normal(X.shape)
     source, weights = as_source(X), rng.integers(1, 4, 60).astype(float)
-    sample = draw_sample(source, source.magnitudes(), 4, center, weights, None, rng)
+    sample = draw_sample(source, source.magnitudes(), RankRule(4), center, weights, None, rng)
     assert sample.products is not None
     return sample, replace(sample, products=None)
 
@@ -210,7 +211,7 @@ def test_rows_in_the_flat_are_at_no_distance():
     X = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 80))
     X[:10] += rng.standard_normal((10, 80))
     source = as_source(X)
-    sample = draw_sample(source, source.magnitudes(), 3, True, np.ones(50), None, rng)
+    sample = draw_sample(source, source.magnitudes(), RankRule(3), True, np.ones(50), None, rng)
     # Rows of a sample come in an order of their own.
     good = np.zeros(50)
     good[sample.copies[10:]] = 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import LinAlgError, eigh
 
 from torpca._core.krylov import OVERSAMPLING, expanded
 from torpca._sources.base import Floats
@@ -22,7 +22,15 @@ def top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:
     """Top `k` eigenvectors of G, and the square roots of its eigenvalues, largest first."""
     m = G.shape[0]
     k = min(k, m)
-    theta, V = eigh(G, subset_by_index=[m - k, m - 1], check_finite=False)
+    try:
+        theta, V = eigh(G, subset_by_index=[m - k, m - 1], check_finite=False)
+    except LinAlgError:
+        theta, V = np.zeros(0), np.zeros((m, 0))
+    if len(theta) < k:
+        # Where many eigenvalues are equal up to rounding, as in tables of zeros and ones, LAPACK's
+        # search for some of them loses a few or gives up. Divide and conquer finds all.
+        theta, V = eigh(G, driver="evd", check_finite=False)
+        theta, V = theta[m - k :], V[:, m - k :]
     return V[:, ::-1], np.sqrt(np.maximum(theta[::-1], 0.0))
 
 

@@ -17,6 +17,7 @@ from torpca._robust.fit import RobustFit, robust_fit
 from torpca._robust.options import Options
 from torpca._robust.origin import far_origin
 from torpca._robust.scale import feature_scales
+from torpca._select.rank import RankRule
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
 from torpca._sources.parallel import single_threaded_blas
@@ -217,13 +218,14 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         return self
 
     def _options(self) -> Options:
+        """Parameters as plain Python numbers: below, nobody asks what kind they are."""
         return Options(
-            n_components=self.n_components,
-            trim=self.trim,
-            center=self.center,
+            rank=RankRule.of(self.n_components),
+            trim=None if isinstance(self.trim, str) else float(self.trim),
+            center=bool(self.center),
             n_sample=None if isinstance(self.sample_size, str) else int(self.sample_size),
-            tol=self.tol,
-            max_iter=self.max_iter,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
         )
 
     def _keep_fit(self, source: RowSource, fit: RobustFit, origin: Floats | None) -> None:

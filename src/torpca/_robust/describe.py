@@ -55,7 +55,7 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     sample_weight = threshold.sample_weight
     weights = settled.keep * sample_weight
     center = fit.mean is not None
-    if not isinstance(threshold.trim, str):
+    if threshold.trim is not None:
         # How many rows the fit left out is no measure of how far good rows are.
         studentised = R
         weights = sample_weight * taper(threshold.spread(R).z(R))

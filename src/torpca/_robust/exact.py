@@ -47,7 +47,7 @@ def settle_exactly(
     if float(keep @ sample_weight) <= 0.5 * total:
         return None
     n_kept = int(np.count_nonzero(keep))
-    dropped = {"residual": int(np.count_nonzero(sample_weight)) - n_kept, "conspiracy": 0}
+    dropped = {"residual": int(np.count_nonzero(sample_weight)) - n_kept, "direction": 0}
     return replace(
         settled,
         fit=fit,
@@ -55,7 +55,7 @@ def settle_exactly(
         part=keep,
         residuals=R,
         studentised=R,
-        threshold=Threshold(sample_weight, "auto", rng),
+        threshold=Threshold(sample_weight, None, rng),
         start=settled.start.among(rows, len(sample_weight)),
         history=(*settled.history, Iteration(len(settled.history), k, dropped, n_kept, 0.0, 0.0)),
         converged=True,

@@ -45,15 +45,15 @@ def robust_fit(
             found = settle_in_span(rows, short, center=options.center, polish=polish)
         return found or settle_on_all(rows, options, weights, rng, polish=polish)
 
-    if isinstance(options.trim, str):
-        rows = rows_to_begin_with(source.shape, sample_weight, options.n_components, rng)
+    if options.trim is None and options.max_iter > 1:  # one for the part, one for all rows
+        rows = rows_to_begin_with(source.shape, sample_weight, options.rank, rng)
         if rows is not None:
             numbers = source.take(rows)
             if not np.all(np.isfinite(numbers)):
                 check_finite(source)  # says which rows of all
             few = max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * source.shape[1]))
             part = as_source(numbers, block_rows=few)
-            nearly = replace(options, tol=max(options.tol, NEAR))
+            nearly = replace(options, tol=max(options.tol, NEAR), max_iter=options.max_iter - 1)
             settled = settle(part, sample_weight[rows], nearly, polish=False)
             found = fit_large(source, sample_weight, rows, part, settled, options, rng)
             if found is not None:

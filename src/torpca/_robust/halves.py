@@ -16,7 +16,7 @@ from torpca._robust.outlyingness import (
     pair_projections,
 )
 from torpca._robust.sample import Sample
-from torpca._select.rank import choose_rank
+from torpca._select.rank import RankRule, choose_rank
 from torpca._sources.base import Floats
 
 # Principal axes within which kurtosis is looked at.
@@ -29,7 +29,7 @@ JUDGES, FINALISTS = 300, 5
 
 
 def halves(
-    sample: Sample, n_components: int | float | str, rng: np.random.Generator
+    sample: Sample, rule: RankRule, rng: np.random.Generator
 ) -> Iterator[tuple[str, Floats]]:
     """Candidate halves of the sample, the most trusted first."""
     Z, weights = sample.Z, sample.weights
@@ -37,10 +37,10 @@ def halves(
     first = pairs.nearest_half(weights)
     yield "pairs", first
     yield "strict", pairs.strictly().nearest_half(weights)
-    rank = n_components
-    if not isinstance(rank, int):
+    rank = rule.given
+    if rank is None:
         variances = principal_variances(sample, first)
-        rank = choose_rank(rank, variances, 2 * int(np.count_nonzero(first))).rank
+        rank = choose_rank(rule, variances, 2 * int(np.count_nonzero(first))).rank
     if rank <= MOST_BY_SUBSET and rank < min(Z.shape):
         yield "subsets", nearest_to_a_subset(sample, rank, rng)
 

@@ -32,6 +32,7 @@ from torpca._robust.scatter import PROBE_ROWS, consistency, robust_scatter
 from torpca._robust.small import Settled
 from torpca._robust.start import ROUGHLY
 from torpca._robust.threshold import free_part
+from torpca._select.rank import RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
@@ -71,14 +72,13 @@ GAP = 2.0
 def rows_to_begin_with(
     shape: tuple[int, int],
     sample_weight: Floats,
-    n_components: int | float | str,
+    rank: RankRule,
     rng: np.random.Generator,
 ) -> npt.NDArray[np.intp] | None:
     """Numbers of the rows to learn from; None if all of them are few enough."""
     d = shape[1]
     count = min(max(PART_NUMBERS // d, FEWEST), MOST) if d <= MAX_FEATURES else FEWEST_LONG
-    if isinstance(n_components, int):
-        count = max(count, 20 * n_components)
+    count = max(count, 20 * (rank.given or 0))
     if np.count_nonzero(sample_weight) < WORTH_IT * count:
         return None
     return some_rows(sample_weight, count, rng)
@@ -156,7 +156,7 @@ def fit_large(
             # Out of iterations: what was measured holds for the subspace it was measured in.
             V, s, same, converged = at.V, at.s, True, False
         inside = in_axes_of(V[:, :k], now.mean, inside_of(now, at), at) if same else None
-        if same and (converged or left == 0):  # no row is weighed again
+        if inside is not None and (converged or left == 0):  # no row is weighed again
             at = replace(at, mean=now.mean, V=V, s=s, inside=inside)
             break
         # Without a gap behind the last component the subspace may settle far from where the
@@ -169,9 +169,7 @@ def fit_large(
     score, R = distances(source, at, exact=exact)
     if not np.all(np.isfinite(R)):
         return None
-    return summary(
-        keep, score, R, at, settled, rows, sample_weight, tuple(history), converged, rng
-    )
+    return summary(keep, score, R, at, settled, rows, sample_weight, tuple(history), converged, rng)
 
 
 def has_gap(theta: Floats, k: int) -> bool:
@@ -350,9 +348,9 @@ def in_axes_of(V: Floats, mean: Floats, inside: Inside, at: Frozen) -> Inside:
 
 
 def record_of(iteration: int, rank: int, now: Look, n_rows: int, change: float) -> Iteration:
-    """Entry of the history for a pass; of its `n_rows`, those dropped are not told apart."""
+    """Entry of the history for a pass over `n_rows` rows."""
     n_kept = int(np.count_nonzero(now.keep))
-    dropped = {"residual or conspiracy": n_rows - n_kept}
+    dropped = {"residual": now.n_far, "direction": n_rows - n_kept - now.n_far}
     return Iteration(iteration, rank, dropped, n_kept, change, float(np.sqrt(now.left_over)))
 
 

@@ -258,7 +258,10 @@ class Spread:
         counts = weights > 0
         r, w = (distances, weights) if counts.all() else (distances[counts], weights[counts])
         if near is not None and near.scale > 0:
-            return cls._settled(r, w, near.location, near.scale, near.unit, settled)
+            found = cls._settled(r, w, near.location, near.scale, near.unit, settled)
+            # Rows may have moved a long way since: a spread of less than half of them is none.
+            if float(np.sum(w[np.abs(found.z(r)) < NONE])) > 0.5 * float(np.sum(w)):
+                return found
         unit = weighted_quantile(r, w, 0.5)
         if unit == 0.0:
             return cls(0.0, 0.0, 1.0)

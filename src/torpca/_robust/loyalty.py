@@ -42,8 +42,13 @@ class Watch:
     center: Floats
     scale: Floats
     """Infinite along directions that say nothing."""
-    limits: tuple[float, float] = (FULL, NONE)
-    """Standard deviations at which a row begins to lose its weight, and has lost it."""
+    clean: bool = False
+    """Whether no more rows are far out along one of them than noise puts there."""
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Standard deviations at which a row begins to lose its weight, and has lost it."""
+        return (CLEAN_FULL, CLEAN_NONE) if self.clean else (FULL, NONE)
 
     def loyalty(self, P: Array, xp: Any = np) -> Array:
         """Weight of each row by its projections P (n, q): 0 for those far out along one of them."""
@@ -85,5 +90,4 @@ def watch(P: Floats, weights: Floats, settled: float = SETTLED) -> Watch:
     # Many rows on one point in the midst of the others are no reason to drop the others.
     scale[spread] = np.maximum(scale[spread], lines.side[spread])
     z = np.max(np.abs(S - center) / scale, axis=1)
-    clean = looks_clean(z, u, sides=2 * q, none=CLEAN_NONE)
-    return Watch(center, scale, (CLEAN_FULL, CLEAN_NONE) if clean else (FULL, NONE))
+    return Watch(center, scale, looks_clean(z, u, sides=2 * q, none=CLEAN_NONE))

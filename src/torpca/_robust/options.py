@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from torpca._select.rank import RankRule
+
 
 @dataclass(frozen=True)
 class Options:
-    """Parameters of a fit, as `OutlierRobustPCA` documents them."""
+    """Parameters of a fit, as `OutlierRobustPCA` documents them, in plain Python numbers."""
 
-    n_components: int | float | str
-    trim: float | str
+    rank: RankRule
+    trim: float | None
+    """Share of the rows that the fit leaves out; None: those that are too far off."""
     center: bool
     n_sample: int | None
     """Rows on which the fit is started; None: as many as suit their length."""

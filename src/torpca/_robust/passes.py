@@ -55,14 +55,19 @@ class Frozen:
     law: Precision | None
     inside: Inside
 
-    def weights(self, xp: Any, Y: Array, squares: Array, h: Array, before: Array) -> Array:
-        """Weight of rows, given V'(x - mean), squared residuals, leverages and former weights."""
+    def weights(
+        self, xp: Any, Y: Array, squares: Array, h: Array, before: Array
+    ) -> tuple[Array, Array]:
+        """Weight of rows by their residuals alone, and by all there is.
+
+        Given V'(x - mean), squared residuals, leverages and former weights.
+        """
         k, d = len(self.s), len(self.mean)
         w = taper(
             self.spread.z_of_squares(squares / free_part(h, before, xp), xp), *self.limits, xp
         )
         beside = Y[:, k:] / blame(h, before, d - k)[:, None]
-        return w * self.watch.loyalty(beside, xp)
+        return w, w * self.watch.loyalty(beside, xp)
 
     def suspects(self, Y: Floats, squares: Floats) -> Mask:
         """Mask of the rows of little leverage that may weigh less than 1: others need no root."""
@@ -82,6 +87,8 @@ class Look:
 
     keep: Floats
     """Weight of each row, (n,)."""
+    n_far: int
+    """Number of rows that have none because of their residuals."""
     part: Floats
     """Its part in the subspace."""
     weight: float
@@ -126,12 +133,12 @@ def look(
             some = picked(xp, lambda: at.suspects(Y, squares) | ~(inner <= reach_inside))
         Y, squares, inner, prior = Y[some, :], squares[some], inner[some], prior[some]
         h = row_squares(xp, Y[:, :k] * place(xp, 1.0 / at.s, Y))
-        w = at.weights(xp, Y, squares, h, prior)
+        near, w = at.weights(xp, Y, squares, h, prior)
         part = w
         if at.law is not None:
             part = w * at.law.weights((squares / free_part(h, prior, xp)) ** 0.5)
         u = w * taper(at.inside.spread.z_of_squares(inner, xp), xp=xp)
-        return Weighed(some, w, part, u)
+        return Weighed(some, near, w, part, u)
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
         P, squares = measure(xp, block)
@@ -141,11 +148,12 @@ def look(
         if not bool(xp.all(xp.isfinite(squares))):
             P = xp.where((w > 0)[:, None], P, xp.zeros_like(P))
             squares = xp.where(w > 0, squares, xp.zeros_like(squares))
-        less = found.part - found.inside
+        less, far = found.part - found.inside, found.near == 0
         if counts is not None:
             c = place(xp, counts[rows], P)
             part, less = c * part, c[found.rows] * less
             w = xp.where(c > 0, w, xp.zeros_like(w))
+            far = (found.near == 0) & (c[found.rows] > 0)
         scores = P[found.rows, :k]
         weighted = part[:, None] * P
         sums = (
@@ -155,6 +163,7 @@ def look(
             xp.sum(less),
             less @ scores,
             (less[:, None] * scores).T @ scores,
+            xp.sum(xp.astype(far, P.dtype)),
         )
         return (w,) if at.law is None else (w, part), sums
 
@@ -162,7 +171,7 @@ def look(
         (w, *parts), sums = source.sweep(
             kernel, native=None if exact else np.float32 if single else np.float64
         )
-    left_over, weighted, products, *less = sums
+    left_over, weighted, products, *less, far = sums
     weight = float(weighted[-1])
     AV = products[:-1].T - np.outer(at.mean, weighted[:-1])
     # What all rows have in the subspace, less what those far out inside it have too much.
@@ -172,7 +181,7 @@ def look(
     moved = products[-1] / weight - at.mean if at.centered else np.zeros_like(at.mean)
     AV = AV - weight * np.outer(moved, moved @ at.V)
     part = parts[0] if parts else w if counts is None else counts * w
-    return Look(w, part, weight, float(left_over), at.mean + moved, AV, inside)
+    return Look(w, int(far), part, weight, float(left_over), at.mean + moved, AV, inside)
 
 
 @dataclass(frozen=True)
@@ -181,6 +190,8 @@ class Weighed:
 
     rows: Any
     """Their numbers in the block, or all of it."""
+    near: Array
+    """Their weights by their residuals alone."""
     weight: Array
     part: Array
     """Their part in the subspace, ..."""

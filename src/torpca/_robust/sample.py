@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._robust.span import span_of
+from torpca._select.rank import RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
 
@@ -51,7 +52,7 @@ class Sample:
 def draw_sample(
     source: RowSource,
     magnitudes: Floats,
-    n_components: int | float | str,
+    rank: RankRule,
     center: bool,
     weights: Floats,
     n_sample: int | None,
@@ -67,8 +68,7 @@ def draw_sample(
     there = np.flatnonzero(weights > 0)
     if n_sample is None:
         n_sample = int(np.clip(SAMPLE_NUMBERS // d, FEWEST_ROWS, SAMPLE_ROWS))
-        if not isinstance(n_components, str):
-            n_sample = max(n_sample, ROWS_PER_DIRECTION * int(n_components))
+        n_sample = max(n_sample, ROWS_PER_DIRECTION * (rank.given or 0))
     if n_sample < len(there):
         chance = weights[there] / np.sum(weights[there])
         rows = np.sort(rng.choice(there, size=n_sample, replace=False, p=chance))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from torpca._core.loop import Iteration, Step, iterate
 from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, norm
 from torpca._robust.lines import SETTLED, taper
-from torpca._robust.loyalty import WATCHED, Watch, blame
+from torpca._robust.loyalty import WATCHED, Watch, blame, watch
 from torpca._robust.options import Options
 from torpca._robust.precision import Precision, precision_law
 from torpca._robust.start import ROUGHLY, Start, find_start
@@ -83,14 +83,14 @@ def settle_on_all(
 
     Without `polish` it is that of the last iteration, for a start on more rows.
     """
-    n_components, trim = options.n_components, options.trim
+    trim = options.trim
     magnitudes = check_finite(source)
     check_sums(magnitudes)
     finder = SubspaceFinder(source, magnitudes, options.center, near=True)
     start = find_start(
         source,
         magnitudes,
-        n_components,
+        options.rank,
         center=options.center,
         weights=sample_weight,
         n_sample=options.n_sample,
@@ -116,10 +116,14 @@ def settle_on_all(
             # A given share is taken by the residuals themselves, as in the paper.
 
             def skewness(near: Floats) -> float:
-                return finder.skewness(fit, near * sample_weight, WATCHED)
+                # Directions that stand out beyond the subspace are noise too if rows spread along
+                # them as noise does; if not, they may be those of bad rows.
+                weights = near * sample_weight
+                P = fit.rows().matmul(finder.beyond(fit, weights, WATCHED))
+                return finder.skewness(fit, weights, 0 if watch(P, weights).clean else WATCHED)
 
-            near = now = threshold(studentised if isinstance(trim, str) else R, skewness)
-            if isinstance(trim, str):
+            near = now = threshold(studentised if trim is None else R, skewness)
+            if trim is None:
                 W = None
                 if threshold.undecided():
                     W = finder.beyond(fit, near * sample_weight, WATCHED)
@@ -128,21 +132,26 @@ def settle_on_all(
                 now = near * threshold.loyal
             dropped = {
                 "residual": int(np.count_nonzero(threshold.there & (near == 0))),
-                "conspiracy": int(np.count_nonzero((near > 0) & (now == 0))),
+                "direction": int(np.count_nonzero((near > 0) & (now == 0))),
             }
             return Step(fit, now, dropped, norm(R[now > 0]))
 
-        run = iterate(step, keep, max_iter=options.max_iter, tol=options.tol, callback=None)
-        keep, history = run.keep.astype(np.float64), (*history, *run.history)
+        left = options.max_iter - len(history)
+        run = iterate(step, keep, max_iter=left, tol=options.tol, callback=None)
+        keep, converged = run.keep.astype(np.float64), run.converged
+        history += tuple(replace(r, iteration=len(history) + r.iteration) for r in run.history)
         if choice.rule == "exact" or (choice.rule == "given" and not polish):
             break
         spectrum = finder.spectrum(keep * sample_weight)
         if spectrum is None:
             break
-        again = choose_rank(n_components, spectrum, round(float(np.sum(sample_weight))))
+        again = choose_rank(options.rank, spectrum, round(float(np.sum(sample_weight))))
         if again.rank == rank or (again.rank in seen and again.rank < rank):
             # Of two ranks that each ask for the other, the larger explains enough.
             choice = again if again.rank == rank else choice
+            break
+        if len(history) == options.max_iter:  # another rank is asked for, and not to be tried
+            converged = False
             break
         choice = again
         threshold.forget()
@@ -152,7 +161,7 @@ def settle_on_all(
         fit = finder.find(keep * sample_weight, rank, polish=True)
         R, studentised, _ = residuals(fit, part)
     law = None
-    if isinstance(trim, str):
+    if trim is None:
         f = finder.freedom(keep * sample_weight, fit)
         law = precision_law(studentised, keep * sample_weight, f)
     if law is not None or polish:
@@ -173,7 +182,7 @@ def settle_on_all(
         start,
         choice,
         history,
-        run.converged,
+        converged,
         W,
         None if W is None else threshold.watch,
     )

@@ -12,7 +12,7 @@ from torpca._robust.halves import halves
 from torpca._robust.lines import FULL, Spread
 from torpca._robust.loyalty import WATCHED, blame, watch
 from torpca._robust.sample import Sample, draw_sample
-from torpca._select.rank import RankChoice, choose_rank, exact_rank
+from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
 
@@ -80,7 +80,7 @@ class Candidate:
 def find_start(
     source: RowSource,
     magnitudes: Floats,
-    n_components: int | float | str,
+    rule: RankRule,
     *,
     center: bool,
     weights: Floats,
@@ -91,11 +91,11 @@ def find_start(
 
     `magnitudes` (n_rows,) are those of `source.magnitudes()`.
     """
-    sample = draw_sample(source, magnitudes, n_components, center, weights, n_sample, rng)
+    sample = draw_sample(source, magnitudes, rule, center, weights, n_sample, rng)
     best: Candidate | None = None
     candidates = []
-    for name, half in halves(sample, n_components, rng):
-        now = settle(name, sample, half, n_components, best)
+    for name, half in halves(sample, rule, rng):
+        now = settle(name, sample, half, rule, best)
         candidates.append(now)
         if best is None or holds_more(now, best, sample.weights):
             best = now
@@ -103,7 +103,7 @@ def find_start(
     held = [shares_held(c, best, sample.weights) for c in candidates]
     choice = best.choice
     if choice.rule == "given":
-        choice = choose_rank(choice.rank, principal_variances(sample, best.keep))
+        choice = choose_rank(rule, principal_variances(sample, best.keep))
     return Start(
         keep=sample.spread_out(best.keep, source.shape[0]),
         choice=choice,
@@ -118,27 +118,27 @@ def settle(
     name: str,
     sample: Sample,
     half: Floats,
-    n_components: int | float | str,
+    rule: RankRule,
     best: Candidate | None = None,
 ) -> Candidate:
     """Refit the subspace to the rows near it until they stay the same, or are those of `best`."""
-    if isinstance(n_components, int):  # nothing to choose
-        choice = choose_rank(n_components, np.zeros(min(sample.Z.shape)))
-        if n_components >= np.count_nonzero(half) - sample.center:
+    if rule.given is not None:  # nothing to choose
+        choice = choose_rank(rule, np.zeros(min(sample.Z.shape)))
+        if rule.given >= np.count_nonzero(half) - sample.center:
             half = sample.weights  # half of them lie in so many directions whatever they are
         return refit(name, sample, half, choice, best)
     # Different rows: repeated ones say nothing more about directions.
     variances, n_rows = principal_variances(sample, half), int(np.count_nonzero(half))
-    choice = choose_rank(n_components, variances, 2 * n_rows)
+    choice = choose_rank(rule, variances, 2 * n_rows)
     for _ in range(MAX_CHOICES):
         now = refit(name, sample, half, choice, best)
         if now.exact:
             break
         # Refitted from the half again, however many rows are kept by now.
-        choice = choose_rank(n_components, principal_variances(sample, now.keep), 2 * n_rows)
+        choice = choose_rank(rule, principal_variances(sample, now.keep), 2 * n_rows)
         if choice.rank == now.choice.rank:
             break
-    if n_components != "auto":
+    if rule.share is not None:
         return now
     # Rows without noise agree exactly or not at all. A gap may lie within the signal, or between
     # it and the few bad rows that are in this half: only the refit tells.

@@ -59,7 +59,7 @@ class Threshold:
     def __init__(
         self,
         sample_weight: Floats,
-        trim: float | str,
+        trim: float | None,
         rng: np.random.Generator,
         settled: float = SETTLED,
     ) -> None:
@@ -85,7 +85,7 @@ class Threshold:
 
         `skewness` of the residuals, given weights of rows, is asked for when they are in doubt.
         """
-        w = self._near(R, skewness) if isinstance(self.trim, str) else self._nearest(R)
+        w = self._near(R, skewness) if self.trim is None else self._nearest(R, self.trim)
         return np.where(self.there, w, 0.0)
 
     def spread(self, R: Floats) -> Spread:
@@ -131,12 +131,12 @@ class Threshold:
         self.clean = clean and (self.clean or self.looks <= FIRST_LOOKS)
         return taper(z, *self.limits())
 
-    def _nearest(self, R: Floats) -> Floats:
+    def _nearest(self, R: Floats, trim: float) -> Floats:
         """Whole weight for the nearest rows that make up 1 - trim, the last of them in part."""
         order = np.argsort(np.where(self.there, R, np.inf), kind="stable")
         counts = self.sample_weight[order]
         before = np.cumsum(counts) - counts
-        wanted = (1.0 - float(self.trim)) * float(np.sum(counts)) * (1 + 1e-12)
+        wanted = (1.0 - trim) * float(np.sum(counts)) * (1 + 1e-12)
         w = np.zeros(len(R))
         w[order] = np.clip((wanted - before) / np.where(counts > 0, counts, 1.0), 0.0, 1.0)
         return w

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -22,6 +23,25 @@ ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
+class RankRule:
+    """What decides on the number of components: a gap in the variances, unless one is given."""
+
+    given: int | None = None
+    """The number itself, ..."""
+    share: float | None = None
+    """... or the share of the variance that the components must explain."""
+
+    @classmethod
+    def of(cls, n_components: int | float | str) -> RankRule:
+        """What a user's `n_components` asks for; NumPy's numbers are numbers too."""
+        if isinstance(n_components, str):
+            return cls()
+        if isinstance(n_components, Integral):
+            return cls(given=int(n_components))
+        return cls(share=float(n_components))
+
+
+@dataclass(frozen=True)
 class RankChoice:
     """A number of components and why."""
 
@@ -37,24 +57,22 @@ class RankChoice:
     """Share of the variance that the components explain."""
 
 
-def choose_rank(
-    n_components: int | float | str, variances: Floats, n_rows: int | None = None
-) -> RankChoice:
+def choose_rank(rule: RankRule, variances: Floats, n_rows: int | None = None) -> RankChoice:
     """Return a rank for good rows with these principal `variances`, largest first.
 
-    An integer is taken as it is, a fraction as the share of variance to explain. "auto" looks for
-    a decisive gap: noise is flat, so the variance drops many times where the signal ends. Data
-    without such a gap have no true rank; the leading directions that explain 90 % are taken, as
-    far as the number of all rows, good and bad, allows. A gap is looked for among half as many
-    directions as half of the rows: any of these lie near a subspace of more.
+    Unless a number or a share is given, a decisive gap is looked for: noise is flat, so the
+    variance drops many times where the signal ends. Data without such a gap have no true rank; the
+    leading directions that explain 90 % are taken, as far as the number of all rows, good and bad,
+    allows. A gap is looked for among half as many directions as half of the rows: any of these lie
+    near a subspace of more.
     """
     v = above_rounding(variances)
-    if not isinstance(n_components, str) and n_components >= 1:
-        return choice_of(int(n_components), "given", v)
-    wanted = SHARE if isinstance(n_components, str) else float(n_components)
+    if rule.given is not None:
+        return choice_of(rule.given, "given", v)
+    wanted = SHARE if rule.share is None else rule.share
     explained = np.cumsum(v) / np.sum(v) if v[0] > 0 else np.ones(1)
     by_share = min(int(np.searchsorted(explained, wanted * (1 - 1e-12))) + 1, len(v))
-    if not isinstance(n_components, str):
+    if rule.share is not None:
         return choice_of(by_share, "share", v)
     n_rows = ROWS_PER_DIRECTION * len(v) if n_rows is None else n_rows
     most = min(MOST_BY_GAP, len(v) // 2, max(1, (n_rows // 2 - 1) // 2))
