@@ -10,7 +10,7 @@ import numpy as np
 from torpca._core.problem import check_finite
 from torpca._robust.describe import RobustFit, describe
 from torpca._robust.exact import settle_exactly
-from torpca._robust.large import NEAR, fit_large, rows_to_begin_with
+from torpca._robust.large import NEAR, fit_large, rows_to_begin_with, shortened
 from torpca._robust.options import Options
 from torpca._robust.small import Settled, settle_on_all
 from torpca._robust.wide import is_wide, settle_in_span
@@ -52,7 +52,7 @@ def robust_fit(
             if not np.all(np.isfinite(numbers)):
                 check_finite(source)  # says which rows of all
             few = max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * source.shape[1]))
-            part = as_source(numbers, block_rows=few)
+            part = as_source(shortened(numbers), block_rows=few)
             nearly = replace(options, tol=max(options.tol, NEAR), max_iter=options.max_iter - 1)
             settled = settle(part, sample_weight[rows], nearly, polish=False)
             found = fit_large(source, sample_weight, rows, part, settled, options, rng)

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from torpca._core.frame import LARGEST
 from torpca._core.gram import top_of_gram
 from torpca._core.krylov import expanded
 from torpca._core.loop import Iteration
@@ -26,7 +27,7 @@ from torpca._robust.limits import orthogonal_limit, score_limit
 from torpca._robust.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread, looks_clean, taper
 from torpca._robust.loyalty import blame, watch
 from torpca._robust.options import Options
-from torpca._robust.passes import Frozen, Inside, Look, distances, look, product
+from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look, product
 from torpca._robust.precision import Precision
 from torpca._robust.scatter import PROBE_ROWS, consistency, robust_scatter
 from torpca._robust.small import Settled
@@ -82,6 +83,18 @@ def rows_to_begin_with(
     if np.count_nonzero(sample_weight) < WORTH_IT * count:
         return None
     return some_rows(sample_weight, count, rng)
+
+
+def shortened(X: Floats) -> Floats:
+    """The rows X (m, d), those too long to be squared made shorter: they are far off either way.
+
+    All of them as they are if most are as long.
+    """
+    size = np.max(np.abs(X), axis=1)
+    long = size > LARGEST
+    if not long.any() or np.median(size) > np.sqrt(LARGEST):
+        return X
+    return X * np.where(long, LARGEST / np.where(long, size, 1.0), 1.0)[:, None]
 
 
 def fit_large(
@@ -167,8 +180,10 @@ def fit_large(
             return None
         at = following
     score, R = distances(source, at, exact=exact)
-    if not np.all(np.isfinite(R)):
+    long = np.flatnonzero(~(np.isfinite(score) & np.isfinite(R)))
+    if np.any(keep[long]):
         return None
+    score[long], R[long] = distances_of_long(source, at, long)
     return summary(keep, score, R, at, settled, rows, sample_weight, tuple(history), converged, rng)
 
 

@@ -6,13 +6,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from torpca._robust.lines import FULL, Spread, taper
 from torpca._robust.loyalty import Watch, blame
 from torpca._robust.precision import Precision
 from torpca._robust.threshold import free_part
 from torpca._sources import RowSource
-from torpca._sources.base import Array, Floats, Mask, Rows, picked, place, row_squares
+from torpca._sources.base import (
+    MIN_BLOCK_ROWS,
+    Array,
+    Floats,
+    Mask,
+    Rows,
+    picked,
+    place,
+    row_squares,
+)
 from torpca._sources.tall import tall_matmul, tall_rmatmul
 
 # A row of less leverage than this has its residual to within a hundredth whether it was in or not.
@@ -142,12 +152,16 @@ def look(
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
         P, squares = measure(xp, block)
+        # Rows may hold anything, even what is too large to be squared: those are far off.
+        finite = xp.isfinite(squares)
+        all_finite = bool(xp.all(finite))
+        if not all_finite:
+            P = xp.where(finite[:, None], P, xp.zeros_like(P))
+            squares = xp.where(finite, squares, xp.full_like(squares, xp.inf))
         found = weigh(xp, P[:, :-1], squares, place(xp, before[rows], P))
         w, part = found.over(squares.shape[0])
-        # Rows without weight may hold anything, even what is too large to be squared.
-        if not bool(xp.all(xp.isfinite(squares))):
-            P = xp.where((w > 0)[:, None], P, xp.zeros_like(P))
-            squares = xp.where(w > 0, squares, xp.zeros_like(squares))
+        if not all_finite:
+            squares = xp.where(finite, squares, xp.zeros_like(squares))
         less, far = found.part - found.inside, found.near == 0
         if counts is not None:
             c = place(xp, counts[rows], P)
@@ -244,6 +258,28 @@ def distances(source: RowSource, at: Frozen, *, exact: bool) -> tuple[Floats, Fl
 
     with np.errstate(over="ignore", invalid="ignore"):
         score, orthogonal = source.sweep(kernel, native=None if exact else np.float64)[0]
+    return score, orthogonal
+
+
+def distances_of_long(
+    source: RowSource, at: Frozen, rows: npt.NDArray[np.intp]
+) -> tuple[Floats, Floats]:
+    """The same for the numbered `rows`, whose squares are beyond every float: each in its own unit.
+
+    What no float can hold is infinite.
+    """
+    score, orthogonal = np.zeros(len(rows)), np.zeros(len(rows))
+    V, whiten = at.V[:, : len(at.s)], at.inside.whiten()
+    center = at.mean + V @ at.inside.center
+    for i in range(0, len(rows), MIN_BLOCK_ROWS):
+        some = slice(i, i + MIN_BLOCK_ROWS)
+        X = source.take(rows[some])
+        size = np.max(np.abs(X), axis=1)
+        C = X / size[:, None] - center / size[:, None]
+        Y = C @ V
+        with np.errstate(over="ignore"):
+            score[some] = size * np.linalg.norm(Y @ whiten, axis=1)
+            orthogonal[some] = size * np.linalg.norm(C - Y @ V.T, axis=1)
     return score, orthogonal
 
 
