@@ -27,6 +27,11 @@ AGREEMENT = 0.525
 # With more than half of the rows flagged and fewer than this share near the subspace, it is not
 # only that good rows fall into groups inside it.
 NEAR = 0.75
+# Half of the rows lie near some subspace whatever they mean if they are no more different points
+# than this, and so many for each dimension, ...
+FEW_POINTS, POINTS_PER_DIMENSION = 20, 5
+# ... unless there are few rows anyway: points must be repeated more often than this.
+REPEATED = 4
 # When this many agree better on another subspace, they may be the good ones.
 RIVALS = 0.48
 
@@ -276,12 +281,14 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
                 "and try another n_components"
             )
         k = fit.V.shape[1]
-        if fit.rank.rule == "exact" and fit.start.n_different <= k + 1:
-            points = "point" if fit.start.n_different == 1 else "different points"
+        points = fit.start.n_points
+        few = points <= FEW_POINTS + POINTS_PER_DIMENSION * k
+        if few and REPEATED * points < fit.start.n_sample:
+            what = "one and the same" if points == 1 else f"only {points} different ones"
             doubts.append(
-                f"most rows are only {fit.start.n_different} {points}, so that they lie in {k} "
-                "dimensions whatever they mean, and all others look far off. If that is no "
-                "mistake in the data, give n_components, or leave repeated rows out"
+                f"half of the rows are {what}, so that they lie near a subspace of {k} dimensions "
+                "whatever they mean, and others may look far off. Look at the flagged rows, try "
+                "another n_components, or leave repeated rows out"
             )
         if fit.rank.rule == "given" and k < fit.rank.rank:
             what = f"spread in {k} directions and no more" if k else "are all equal"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from torpca._robust.flat import principal_variances, sample_part
-from torpca._robust.lines import FULL, Spread, weighted_quantile
+from torpca._robust.lines import EQUAL, FULL, Spread, weighted_quantile
 from torpca._robust.outlyingness import (
     N_PAIRS,
     Outlyingness,
@@ -26,6 +26,8 @@ AXES = (5, 10, 20)
 N_SUBSETS, MOST_BY_SUBSET = 200, 8
 # Rows by which tries are judged at first, and tries that are judged by all rows.
 JUDGES, FINALISTS = 300, 5
+# A difference of squares of rows of size one is this accurate.
+ROUNDED_SQUARE = 1e-12
 
 
 def halves(
@@ -78,13 +80,17 @@ def nearest_to_a_subset(sample: Sample, rank: int, rng: np.random.Generator) -> 
     squares = squares + np.sum(np.square(starts), axis=1)
     along = np.tensordot(S, V, axes=(1, 1)) - np.einsum("tp,tpk->tk", starts, V)
     squares = squares - np.sum(np.square(along), axis=2)
-    best, distances = np.inf, np.zeros(len(Z))
-    for t in np.argsort(np.median(squares, axis=0))[:FINALISTS]:
+    # Of rows without noise more than half may lie in several subspaces: most rows in one of them.
+    off = np.count_nonzero(squares > ROUNDED_SQUARE, axis=0)
+    order = np.lexsort((off, np.maximum(np.median(squares, axis=0), ROUNDED_SQUARE)))
+    best, distances = (np.inf, np.inf), np.zeros(len(Z))
+    for t in order[:FINALISTS]:
         C = Z - starts[t]
         R = np.linalg.norm(C - (C @ V[t]) @ V[t].T, axis=1)
-        middle = weighted_quantile(R, weights, 0.5)
-        if middle < best:
-            best, distances = middle, R
+        middle = max(weighted_quantile(R, weights, 0.5), EQUAL)
+        now = middle, float(np.sum(weights[R > EQUAL]))
+        if now < best:
+            best, distances = now, R
     return Outlyingness(np.zeros(len(Z)), distances, distances).nearest_half(weights)
 
 

@@ -130,6 +130,9 @@ def settle_on_all(
                     P = fit.rows().matmul(W) / blame(h, keep, source.shape[1] - rank)[:, None]
                     threshold.judge(P, near)
                 now = near * threshold.loyal
+                # Half of the rows are good: a verdict that leaves fewer is none.
+                if 2 * float(now @ sample_weight) < float(np.sum(sample_weight)):
+                    now = near
             dropped = {
                 "residual": int(np.count_nonzero(threshold.there & (near == 0))),
                 "direction": int(np.count_nonzero((near > 0) & (now == 0))),

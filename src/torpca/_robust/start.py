@@ -33,6 +33,8 @@ ROUGHLY = 1e-3
 # agree this share is. Of rows that do not, some are near a subspace too, but few in a narrow band;
 # a wide one counts rows that agree less closely.
 NARROW, WIDE = (1.5, 0.866), (3.0, 0.997)
+# Digits in which different rows differ.
+ROUNDED = 9
 # One that holds this many times as many without being a majority is worth a word.
 RIVAL = 2.0
 
@@ -51,8 +53,8 @@ class Start:
     agree on this one do not lie; zero if there is none."""
     n_sample: int
     """Rows looked at."""
-    n_different: int
-    """Number of different rows among those kept."""
+    n_points: int
+    """Number of different rows, rounding apart, that make up half of those looked at."""
 
     def among(self, rows: npt.NDArray[np.intp], n_rows: int) -> Start:
         """The same for a table of `n_rows` rows, of which these were the rows numbered `rows`."""
@@ -110,8 +112,16 @@ def find_start(
         name=best.name,
         others=max((new for new, old in held if new > RIVAL * old), default=0.0),
         n_sample=len(sample.rows),
-        n_different=int(np.count_nonzero(best.keep)),
+        n_points=points_of_half(sample),
     )
+
+
+def points_of_half(sample: Sample) -> int:
+    """Number of different rows, the most frequent first, that make up half of the sample."""
+    # The rows are in a unit in which most have size one.
+    _, copies = np.unique(np.round(sample.Z, ROUNDED), axis=0, return_inverse=True)
+    counts = np.sort(np.bincount(copies.reshape(-1), sample.weights))[::-1]
+    return int(np.searchsorted(np.cumsum(counts), 0.5 * np.sum(counts) * (1 - 1e-12))) + 1
 
 
 def settle(
