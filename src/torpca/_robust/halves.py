@@ -91,6 +91,8 @@ def nearest_to_a_subset(sample: Sample, rank: int, rng: np.random.Generator) -> 
         now = middle, float(np.sum(weights[R > EQUAL]))
         if now < best:
             best, distances = now, R
+    if best[0] == EQUAL:  # all of them are in it, and half of few points may span less
+        return np.where(distances <= EQUAL, weights, 0.0)
     return Outlyingness(np.zeros(len(Z)), distances, distances).nearest_half(weights)
 
 
