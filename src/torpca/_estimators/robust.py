@@ -32,6 +32,8 @@ NEAR = 0.75
 FEW_POINTS, POINTS_PER_DIMENSION = 20, 5
 # ... unless there are few rows anyway: points must be repeated more often than this.
 REPEATED = 4
+# Of so few rows, more than this share may be flagged although all are good.
+FEW_ROWS, FEW_FLAGGED = 30, 0.05
 # When this many agree better on another subspace, they may be the good ones.
 RIVALS = 0.48
 
@@ -289,6 +291,13 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
                 f"half of the rows are {what}, so that they lie near a subspace of {k} dimensions "
                 "whatever they mean, and others may look far off. Look at the flagged rows, try "
                 "another n_components, or leave repeated rows out"
+            )
+        n = int(np.count_nonzero(weights))
+        if n <= FEW_ROWS and self._share_flagged(weights) > FEW_FLAGGED:
+            doubts.append(
+                f"there are only {n} rows with a part in the fit. Limits found from so few are "
+                "rough, and good rows may well be beyond them. Look at the two distances of the "
+                "flagged rows before you leave them out"
             )
         if fit.rank.rule == "given" and k < fit.rank.rank:
             what = f"spread in {k} directions and no more" if k else "are all equal"
