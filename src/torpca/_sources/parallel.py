@@ -13,7 +13,7 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,32 +29,56 @@ class _SingleThreadedBlas:
     """Context in which BLAS uses one thread; many threads may be inside at once.
 
     The setting belongs to the whole process: the first to enter changes it, the last to leave
-    puts it back.
+    puts it back, and that is often another thread.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._inside = 0
-        self._limit: Any = None
+        self._limited: list[tuple[Any, int]] = []  # libraries, and their threads before
         self.threads_outside: int | None = None
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
                 self.threads_outside = _threads()
-                self._limit = _controller().limit(limits=1)
-                self._limit.__enter__()
+                self._limited = _limit_to_one()
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limit.__exit__(None, None, None)
-                self.threads_outside = None
+                _put_back(self._limited)
+                self._limited, self.threads_outside = [], None
 
 
 single_threaded_blas = _SingleThreadedBlas()
+
+
+def _limit_to_one() -> list[tuple[Any, int]]:
+    """Limit every BLAS to one thread; the libraries that changed, and their threads before."""
+    before = [(library, library.num_threads) for library in _controller().lib_controllers]
+    for library, _ in before:
+        library.set_num_threads(1)
+    # A limit that somebody holds in another thread goes first; then there is nothing to put back.
+    return [(library, n) for library, n in before if library.num_threads != n]
+
+
+def _put_back(limited: list[tuple[Any, int]]) -> None:
+    """Give the libraries their threads again, from whatever thread this is."""
+    if not limited:
+        return
+    # From version 3.7 on, threadpoolctl takes a number of threads for OpenBLAS only from the thread
+    # that set the last one, and says nothing to others. That thread may have left before this one.
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
+    for library, n in limited:
+        if library.num_threads == 1:  # else somebody has set it since
+            library.set_num_threads(n)
+    # To leave a limit, even one that changes nothing, lets other threads set their own again.
+    with _controller().limit(limits=None):
+        pass
 
 
 def _threads() -> int:
@@ -80,9 +104,25 @@ def in_order(
     with single_threaded_blas, ThreadPoolExecutor(workers) as pool:
         ahead: deque[Future[Result]] = deque()
         for item in items:
-            ahead.append(pool.submit(function, item))
+            ahead.append(_begun(pool, function, item))
             # A few wait in line, so that no thread idles; no more, so that memory stays small.
             if len(ahead) > 2 * workers:
                 yield ahead.popleft().result()
         while ahead:
             yield ahead.popleft().result()
+
+
+def _begun(
+    pool: ThreadPoolExecutor, function: Callable[[Item], Result], item: Item
+) -> Future[Result]:
+    """The future function(item): of a thread of the pool or, if none can start, of this one.
+
+    None can start once the main thread has ended, though other threads may go on, nor where the
+    system allows no more of them.
+    """
+    try:
+        return pool.submit(function, item)
+    except RuntimeError:
+        done: Future[Result] = Future()
+        done.set_result(function(item))
+        return done
