@@ -114,3 +114,62 @@ def test_row_groups_without_a_row_asked_for_are_not_read(tmp_path, arrow, monkey
     assert seen == [*range(9), *range(36, 40)]
     source.take(np.zeros(0, dtype=np.intp))
     assert len(seen) == 13
+
+
+# ---- files that are not as they were written -----------------------------------------------------
+
+
+def test_no_changed_bit_of_a_footer_changes_the_rows(tmp_path, arrow):
+    import pyarrow.parquet as pq
+
+    X = numbers(12, 2)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(arrow.table({"a": X[:, 0], "b": X[:, 1]}), path, row_group_size=9)
+    whole = path.read_bytes()
+    first = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    # The Arrow schema, near the end, is a copy that says nothing of numbers.
+    outcomes = set()
+    for i in range(first, whole.index(b"ARROW:schema")):
+        for bit in (1, 3):  # a whole number more or less, another type
+            changed = bytearray(whole)
+            changed[i] ^= 1 << bit
+            path.write_bytes(changed)
+            try:
+                found = read_table(path)
+            except TableError:
+                outcomes.add("error")
+                continue
+            np.testing.assert_array_equal(found.X, X, err_msg=f"byte {i}, bit {bit}")
+            outcomes.add("same")
+    assert outcomes == {"error", "same"}
+
+
+@pytest.mark.parametrize("limit", [10**9, 100], ids=["in memory", "large"])
+def test_rows_that_are_fewer_than_the_file_says(tmp_path, arrow, limit):
+    path = write_parquet(tmp_path, numbers())  # row groups of 9, 9, 9, 9 and 4 rows
+    whole = path.read_bytes()
+    metadata = StoredParquet(path, **OPTIONS).edges
+    assert metadata.tolist() == [0, 9, 18, 27, 36, 40]
+    messages = set()
+    # In Thrift's compact form 9 is written 18 and 40 is written 80, after the byte 0x16 of a field.
+    for old, new in ((b"\x16\x12", b"\x16\x14"), (b"\x16\x12", b"\x16\x10"), (b"\x16P", b"\x16R")):
+        at = -1
+        while (at := whole.find(old, at + 1)) >= 0:
+            path.write_bytes(whole[:at] + new + whole[at + len(old) :])
+            try:
+                X = read_table(path, memory_bytes=limit).X
+            except TableError as error:
+                messages.add(str(error))
+                continue
+            X = X.take(np.arange(len(numbers()))) if isinstance(X, ChunkedSource) else X
+            np.testing.assert_array_equal(X, numbers())
+    assert any("says that it has 40 rows, and 41" in message for message in messages)
+    assert any("says that it has 41 rows, and 40" in message for message in messages)
+
+
+def test_rows_that_come_are_counted(tmp_path, arrow):
+    stored = StoredParquet(write_parquet(tmp_path, numbers()), **OPTIONS)
+    for more, words in ((1, "4 rows where 5 should be"), (-1, "4 rows where 3 should be")):
+        stored.edges[-1] = 40 + more
+        with pytest.raises(TableError, match=words):
+            list(stored.stream(np.arange(40 + more) >= 38))

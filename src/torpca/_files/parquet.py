@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, need, shown
+from torpca._files.errors import TableError, counted, need, shown
 from torpca._files.ids import texts
 from torpca._files.stored import Numbers, Stored, Texts, rows_of
 from torpca._sources.base import Mask
@@ -36,29 +36,29 @@ class StoredParquet(Stored):
         pa = need("pyarrow", "cli", "Reading Parquet files")
         self.path = path
         with self._opened() as file:
-            schema, metadata = file.schema_arrow, file.metadata
-            groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-        if not schema.names:
+            schema, groups = file.schema_arrow, rows_of_groups(file.metadata, str(path))
+        # Once each: Arrow makes a list of all columns whenever it is asked.
+        names, kinds = schema.names, schema.types
+        if not names:
             raise TableError(f"{path} has no columns. Give a file with columns of numbers.")
-        wanted = wanted.checked(str(path), schema.names)
+        wanted = wanted.checked(str(path), names)
         self.id_column = wanted.id_column
-        index = index_columns(schema)
-        reasons = [
-            "it is the index that pandas stored" if name in index else why_no_numbers(pa, kind)
-            for name, kind in zip(schema.names, schema.types, strict=True)
-        ]
-        if wanted.columns is not None:  # an index of numbers is a feature if somebody says so
-            reasons = [why_no_numbers(pa, kind) for kind in schema.types]
-        chosen = wanted.choose(str(path), schema.names, reasons)
+        reasons = [why_no_numbers(pa, kind) for kind in kinds]
+        if wanted.columns is None:  # an index of numbers is a feature if somebody says so
+            index = index_columns(schema)
+            reasons = [
+                "it is the index that pandas stored" if name in index else reason
+                for name, reason in zip(names, reasons, strict=True)
+            ]
+        chosen = wanted.choose(str(path), names, reasons)
         self.names, self.left_out = chosen.names, chosen.left_out
         # Numbers of the rows at which the row groups begin, and of the end.
         self.edges = np.concatenate([[0], np.cumsum(groups)]).astype(np.intp)
         self.shape = (int(self.edges[-1]), len(self.names))
         if self.shape[0] == 0:
             raise TableError(f"{path} has columns and no rows. Give a file with rows.")
-        single = {pa.float16(), pa.float32()}
-        kinds = {schema.types[i] for i in chosen.places}
-        self.dtype = np.dtype(np.float32 if kinds <= single else np.float64)
+        single = {kinds[i] for i in chosen.places} <= {pa.float16(), pa.float32()}
+        self.dtype = np.dtype(np.float32 if single else np.float64)
         self._step = rows_of(chunk_bytes, len(self.names))
 
     def stream(self, wanted: Mask | None = None) -> Iterator[tuple[int, Numbers]]:
@@ -93,12 +93,19 @@ class StoredParquet(Stored):
         """Yield (number of the first row, record batch with the columns `names`)."""
         with self._opened() as file:
             for groups in self._runs(wanted):
-                start = int(self.edges[groups[0]])
+                first, stop = int(self.edges[groups[0]]), int(self.edges[groups[-1] + 1])
+                start = first
                 for batch in file.iter_batches(
                     self._step, row_groups=groups.tolist(), columns=list(names)
                 ):
-                    yield start, batch
+                    if start + batch.num_rows <= stop:
+                        yield start, batch
                     start += batch.num_rows
+                if start != stop:  # the numbers of rows are one thing, and the rows another
+                    raise damaged(
+                        self.path, f"{counted(start - first, 'row')} where {stop - first} should be"
+                    )
+                check_types(file.metadata, self.path, int(groups[0]), set(names))
 
     def _runs(self, wanted: Mask | None) -> list[npt.NDArray[np.intp]]:
         """Numbers of the row groups with a wanted row, in runs of neighbours."""
@@ -116,16 +123,49 @@ class StoredParquet(Stored):
         pa, parquet = (need(m, "cli", "Reading Parquet files") for m in PYARROW)
         try:
             # Not read ahead: a row group may be as large as the file.
-            file = parquet.ParquetFile(self.path, buffer_size=BUFFER_BYTES, pre_buffer=False)
+            file = parquet.ParquetFile(
+                self.path,
+                buffer_size=BUFFER_BYTES,
+                pre_buffer=False,
+                page_checksum_verification=True,  # of files that have them
+            )
             with file:
                 yield file
         except PermissionError:
             raise  # the file may be as it should be
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-            raise TableError(
-                f"{self.path} could not be read as a Parquet file ({_first_line(error)}). It may "
-                "have been copied or written only in part; copy it again."
-            ) from error
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise damaged(self.path, _first_line(error)) from error
+
+
+def damaged(path: str | Path, why: str) -> TableError:
+    """The error of a file that is not as it was written."""
+    return TableError(
+        f"{path} could not be read as a Parquet file ({why}). It may have been copied or written "
+        "only in part; copy it again."
+    )
+
+
+def rows_of_groups(metadata: Any, path: str | Path) -> list[int]:
+    """Numbers of rows of the row groups, if they add up to that of the file."""
+    groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    if min(groups, default=0) < 0 or sum(groups) != metadata.num_rows:
+        raise damaged(path, f"it says that it has {metadata.num_rows} rows, and {sum(groups)}")
+    return groups
+
+
+def check_types(metadata: Any, path: str | Path, group: int, names: Collection[str]) -> None:
+    """Raise an error unless the columns called `names` have their type in a row group, too.
+
+    Only for columns of numbers that have been read: Arrow ends the process when it is asked about
+    a column of a row group that is not there.
+    """
+    schema, parts = metadata.schema, metadata.row_group(group)
+    for j in range(metadata.num_columns):
+        column = schema.column(j)
+        if column.path == column.name and column.name in names:  # not a part of a record
+            said, kind = column.physical_type, parts.column(j).physical_type
+            if said != kind:
+                raise damaged(path, f"column {shown(column.name)} is {said} here, and {kind} there")
 
 
 def _first_line(error: BaseException) -> str:

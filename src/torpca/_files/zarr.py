@@ -15,6 +15,7 @@ from torpca._files.errors import TableError, counted, listed, need, shown
 from torpca._files.ids import texts_of_numbers
 from torpca._files.npy import Header, check_table, why_no_numbers
 from torpca._files.stored import Numbers, Stored, Texts, numbered, result_dtype, rows_of, windows
+from torpca._files.zarr_chunks import check_chunks, check_codecs
 from torpca._sources.base import Mask
 
 # Files that tell a Zarr folder from any other, of versions 3 and 2 of the format.
@@ -43,6 +44,9 @@ class StoredZarr(Stored):
             wanted = wanted.checked(str(path), names)
             self.id_column = wanted.id_column
             chosen = wanted.choose(str(path), names, [""] * d)
+            ids = [] if wanted.id_column is None else [names.index(wanted.id_column)]
+            read = np.array([*chosen.places, *ids], dtype=np.intp)
+            check_chunks(array, path, str(path), read)
             self.shape, self.dtype = (n, len(chosen.names)), result_dtype(np.dtype(array.dtype))
             # A chunk is unpacked whole, so pieces end where chunks do.
             height = int(array.chunks[0])
@@ -82,7 +86,9 @@ class StoredZarr(Stored):
                     self.path, mode="r"
                 )
                 root = zarr.open(store, mode="r")
-            yield the_table(zarr, root, str(self.path))
+            array = the_table(zarr, root, str(self.path))
+            check_codecs(array, str(self.path))
+            yield array
         except (TableError, PermissionError):
             raise
         except (ValueError, KeyError, OSError, RuntimeError, TypeError, zipfile.BadZipFile) as e:
