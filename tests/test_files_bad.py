@@ -1,6 +1,7 @@
 """Files and options that are bad: each is told in one line that helps."""
 
 import gzip
+import json
 import os
 import sys
 import warnings
@@ -57,6 +58,28 @@ def cut(write, share=0.6):
     return make
 
 
+def changed(write, at, new):
+    """A good file with other bytes at a place, which counts from the end if it is negative."""
+
+    def make(folder):
+        path = write(folder, numbers())
+        content = bytearray(path.read_bytes())
+        content[at : at + len(new)] = new
+        path.write_bytes(content)
+        return path
+
+    return make
+
+
+def with_more(write, more=b"\0" * 8):
+    def make(folder):
+        path = write(folder, numbers())
+        path.write_bytes(path.read_bytes() + more)
+        return path
+
+    return make
+
+
 def plain(name, content=b""):
     def make(folder):
         (folder / name).write_bytes(content)
@@ -99,6 +122,14 @@ def zarr_with_a_broken_chunk(folder):
     path = write_zarr(folder, numbers())
     chunk = path / "c" / "2" / "0"
     chunk.write_bytes(chunk.read_bytes()[:20])
+    return path
+
+
+def zarr_with_a_huge_chunk(folder):
+    path = write_zarr(folder, numbers())
+    meta = json.loads((path / "zarr.json").read_text())
+    meta["shape"][0] = meta["chunk_grid"]["configuration"]["chunk_shape"][0] = 2**58
+    (path / "zarr.json").write_text(json.dumps(meta))
     return path
 
 
@@ -161,6 +192,10 @@ BAD = {
         ["comma before", "--decimal"],
     ),
     "another encoding": (text("größe,b\n1,2\n".encode("latin-1")), ["UTF-8"]),
+    "a cell too many, in another encoding": (
+        text("a,b,c\n1,2,größe,3\n".encode("latin-1")),
+        ["Row 1", "4 cells", "3 in the first line"],
+    ),
     "another encoding below": (text("a,b,c\n1,2,größe\n".encode("latin-1")), ["UTF-8"]),
     "UTF-16": (text("a,b\n1,2\n".encode("utf-16")), ["UTF-8"]),
     "cut gzip": (cut(write_gzip), ["broken gzip", "copy it again"]),
@@ -186,6 +221,12 @@ BAD = {
     ),
     "cut npy": (cut(write_npy), ["cut off", "(40, 4)"]),
     "cut npy in its first bytes": (cut(write_npy, 0.01), ["cut off or not in NumPy's format"]),
+    "npy with a broken header": (changed(write_npy, 21, b'"'), ["not in NumPy's format"]),
+    "npy with a header too short": (changed(write_npy, 9, b"\x01"), ["not in NumPy's format"]),
+    "npy with a header that is open": (changed(write_npy, 10, b"(("), ["not in NumPy's format"]),
+    "npy with too few rows": (changed(write_npy, 61, b" 4"), ["damaged", "(4, 4)", "1 280 bytes"]),
+    "several arrays in npy": (with_more(write_npy), ["several arrays", "1 288 bytes"]),
+    "npz with another name in it": (changed(write_npz, 27, b"\x01"), ["npz", "only in part"]),
     "CSV called npy": (plain("a.npy", b"a,b\n1,2\n"), ["not in NumPy's format"]),
     "npy of three dimensions": (saved(np.zeros((2, 2, 2))), ["3 dimensions", "(2, 2, 2)"]),
     "npy of one dimension": (saved(np.zeros(5)), ["1 dimension ", "2 are needed"]),
@@ -206,6 +247,7 @@ BAD = {
     "npz of nothing": (zipped(), ["no two-dimensional"]),
     "cut npz": (cut(write_npz), ["npz", "only in part"]),
     "two tables in Zarr": (two_tables_in_a_group, ["2 two-dimensional arrays", "'first'"]),
+    "Zarr with a chunk of 8 EB": (zarr_with_a_huge_chunk, ["could not be read", "memory"]),
     "broken Zarr": (zarr_with_a_broken_chunk, ["Zarr", "only in part"]),
     "broken Zarr header": (folder_of("bad.zarr", "zarr.json"), ["Zarr", "only in part"]),
     "zip without Zarr": (zip_without_zarr, ["Zarr"]),

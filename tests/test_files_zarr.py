@@ -192,3 +192,15 @@ def test_usual_codecs_are_read(tmp_path, zarr, version):
             str(path), shape=(40, 4), chunks=(7, 3), dtype="f8", zarr_format=version, **way
         )[:] = numbers()
         np.testing.assert_allclose(read_table(path).X, numbers(), rtol=1e-12)
+
+
+def test_a_chunk_of_a_zip_file_that_reaches_beyond_it(tmp_path, zarr):
+    path = write_zarr_zip(tmp_path, numbers())
+    whole = path.read_bytes()
+    last = whole.rindex(b"PK\x01\x02")  # what the directory says of the last chunk
+    for field in (20, 24):  # its sizes, packed and unpacked
+        at = last + field
+        whole = whole[:at] + b"\xff\xff\xff\x00" + whole[at + 4 :]
+    path.write_bytes(whole)
+    with pytest.raises(TableError, match="could not be read as a Zarr store"):
+        read_table(path)

@@ -38,23 +38,24 @@ class Wanted:
 
     def checked(self, title: str, names: Sequence[str]) -> Wanted:
         """The same for a table with columns `names`, all of which must be there, and once."""
-        if self.id_if_there and self.id_column not in names:
+        there = Counter(names)  # columns may be many thousands, so none is looked for in a list
+        if self.id_if_there and self.id_column not in there:
             return replace(self, id_column=None, id_if_there=False).checked(title, names)
-        twice = [name for name, count in Counter(names).items() if count > 1]
+        twice = [name for name, count in there.items() if count > 1]
         if twice:
             raise TableError(
                 f"{title} has {counted(len(twice), 'column name')} more than once: "
                 f"{listed(map(shown, twice))}. Give every column a name of its own; if the file "
                 "has no line of names, use --no-header (header=False)."
             )
-        if self.id_column is not None and self.id_column not in names:
+        if self.id_column is not None and self.id_column not in there:
             raise TableError(
                 f"{title} has no column {shown(self.id_column)} to name rows by. "
                 f"{similar(self.id_column, names)}"
             )
         asked = (*(self.columns or ()), *self.exclude)
         for name in asked:
-            if name not in names:
+            if name not in there:
                 raise TableError(f"{title} has no column {shown(name)}. {similar(name, names)}")
         if self.columns is not None and self.id_column in self.columns:
             raise TableError(
@@ -69,11 +70,11 @@ class Wanted:
             )
         return self
 
-    def may_use(self, name: str) -> bool:
-        """Whether a column is not ruled out by what was asked for."""
-        if name == self.id_column or name in self.exclude:
-            return False
-        return self.columns is None or name in self.columns
+    def usable(self, names: Sequence[str]) -> list[int]:
+        """Places of the columns that are not ruled out by what was asked for."""
+        out = {*self.exclude, self.id_column}
+        only = set(names if self.columns is None else self.columns)
+        return [i for i, name in enumerate(names) if name in only and name not in out]
 
     def choose(self, title: str, names: Sequence[str], reasons: Sequence[str]) -> Chosen:
         """The columns to use, of all `names`.
@@ -92,11 +93,17 @@ class Wanted:
             places = [where[name] for name in self.columns]
         else:
             why = [reasons[i] or ("" if name else NO_NAME) for i, name in enumerate(names)]
-            others = [i for i, name in enumerate(names) if self.may_use(name)]
+            others = self.usable(names)
             places = [i for i in others if not why[i]]
             left_out = tuple((names[i], why[i]) for i in others if why[i])
         check_enough(title, [names[i] for i in places], left_out)
         return Chosen(np.array(places, dtype=np.intp), tuple(names[i] for i in places), left_out)
+
+
+def places_among(held: Sequence[int], columns: Sequence[int]) -> npt.NDArray[np.intp]:
+    """Where each of the `columns` is among those `held`."""
+    place = {column: i for i, column in enumerate(held)}
+    return np.array([place[column] for column in columns], dtype=np.intp)
 
 
 def check_enough(

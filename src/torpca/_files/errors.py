@@ -11,6 +11,8 @@ from typing import Any
 NAMED = 5
 # A cell or a name of a file may be a page long; a sentence shows its beginning.
 LONGEST = 40
+# What another library says may be longer, and have parts of the file in it.
+LONGEST_REASON = 160
 
 
 class TableError(ValueError):
@@ -32,6 +34,14 @@ def need(module: str, extra: str, what: str) -> Any:
 def shown(text: str) -> str:
     """A cell or a name in quotes, shortened, with control characters made visible."""
     return repr(text if len(text) <= LONGEST else text[: LONGEST - 3] + "...")
+
+
+def reason_of(error: BaseException) -> str:
+    """What another library says is wrong: its first line, shortened, without a full stop."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    text = lines[0].rstrip(". ")
+    text = text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 3] + "..."
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def listed(things: Iterable[object], total: int | None = None) -> str:

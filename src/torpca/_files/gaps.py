@@ -74,7 +74,8 @@ class Gaps:
     def most_often_missing(self, names: tuple[str, ...]) -> str:
         """The columns in which most values are missing, in words."""
         counts = np.where(self.empty_columns, 0, self.of_columns)
-        worst = [j for j in np.argsort(-counts, kind="stable") if 2 * counts[j] > np.max(counts)]
+        order = np.argsort(-counts, kind="stable")
+        worst = order[2 * counts[order] > np.max(counts)]
         return listed(f"{shown(names[j])} ({counts[j]})" for j in worst)
 
     def _where(self, names: tuple[str, ...], counts: npt.NDArray[np.int64], rows: Mask) -> str:

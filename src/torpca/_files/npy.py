@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, counted, listed, shown
+from torpca._files.errors import TableError, counted, listed, reason_of, shown
 from torpca._files.ids import texts_of_numbers
 from torpca._files.scratch import Scratch
 from torpca._files.stored import Numbers, StoredArray, numbered
@@ -22,7 +21,6 @@ SUFFIXES = (".npy", ".npz")
 # Names of an array of an .npz file that holds the names of the columns.
 NAMES = ("feature_names", "columns")
 PIECE_BYTES = 2**20  # unpacked at a time
-BROKEN = (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 
 
 @dataclass(frozen=True)
@@ -52,10 +50,12 @@ def read_npy(path: str | Path, **options: Any) -> StoredArray:
         head = header(file, title)
         check_table(head, title)
         size = file.seek(0, 2) - head.offset
-    if size < head.nbytes:
+    if size != head.nbytes:
+        what = "is cut off" if size < head.nbytes else "is damaged, or holds several arrays"
         raise TableError(
-            f"{title} is cut off: it holds {counted(size, 'byte')} of numbers, and an array of "
-            f"shape {head.shape} takes {counted(head.nbytes, 'byte')}. Copy or write it again."
+            f"{title} {what}: it holds {counted(size, 'byte')} of numbers, and an array of shape "
+            f"{head.shape} takes {counted(head.nbytes, 'byte')}. Copy it again, or write one array "
+            "with numpy.save."
         )
     array = np.memmap(
         path, dtype=head.dtype, mode="r", offset=head.offset, shape=head.shape, order=head.order
@@ -76,12 +76,12 @@ def read_npz(path: str | Path, *, memory_bytes: int, **options: Any) -> StoredAr
             name = the_table(heads, title)
             array = extracted(archive, f"{name}.npy", heads[name], memory_bytes)
             names = names_inside(archive, heads, array.shape[1])
-    except (TableError, PermissionError):
+    except (TableError, PermissionError, MemoryError):
         raise
-    except BROKEN as error:
+    except Exception as error:  # of zipfile and of NumPy, which promise no kind
         raise TableError(
-            f"{title} could not be read as an .npz file ({error}). It may have been copied or "
-            "written only in part; copy it again."
+            f"{title} could not be read as an .npz file ({reason_of(error)}). It may have been "
+            "copied or written only in part; copy it again."
         ) from error
     others = [shown(other) for other in heads if other != name]
     notes = [f"The table is array {shown(name)} of the file."] if others else []
@@ -106,10 +106,10 @@ def header(file: IO[bytes], title: str) -> Header:
         shape, fortran, dtype = reads[version](file)
     except TableError:
         raise
-    except BROKEN as error:
+    except Exception as error:  # NumPy lets Python parse the header, and promises no kind of error
         raise TableError(
-            f"{title} is empty, cut off or not in NumPy's format ({error}). Copy it again, or "
-            "write it with numpy.save."
+            f"{title} is empty, cut off or not in NumPy's format ({reason_of(error)}). Copy it "
+            "again, or write it with numpy.save."
         ) from error
     return Header(shape, dtype, fortran, file.tell())
 

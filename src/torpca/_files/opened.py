@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
-from torpca._files.errors import TableError
+from torpca._files.errors import TableError, reason_of
 
 GZIP = b"\x1f\x8b"  # what every gzip file begins with, whatever it is called
 
@@ -32,8 +32,8 @@ def opened(path: str | Path, title: str) -> Iterator[Any]:
                 yield file
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise TableError(
-            f"{title} is a broken gzip file: {str(error) or type(error).__name__}. It may have "
-            "been copied only in part; copy it again."
+            f"{title} is a broken gzip file: {reason_of(error)}. It may have been copied only in "
+            "part; copy it again."
         ) from error
 
 

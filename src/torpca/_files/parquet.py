@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, counted, need, shown
+from torpca._files.errors import TableError, counted, need, reason_of, shown
 from torpca._files.ids import texts
 from torpca._files.stored import Numbers, Stored, Texts, rows_of
 from torpca._sources.base import Mask
@@ -66,12 +67,14 @@ class StoredParquet(Stored):
         pc = need("pyarrow.compute", "cli", "Reading Parquet files")
         pa = need("pyarrow", "cli", "Reading Parquet files")
         kind = pa.float32() if self.dtype == np.float32 else pa.float64()
+        place = {name: j for j, name in enumerate(self.names)}
         for start, batch in self._batches(self.names, wanted):
             block = np.empty((batch.num_rows, len(self.names)), dtype=self.dtype)
-            for j, name in enumerate(self.names):
+            # They come in the order of the file. To ask for each by its name takes longer.
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 # Not safe: an integer beyond 2^53 is rounded, as every float is.
-                numbers = pc.cast(batch.column(name), kind, safe=False)
-                block[:, j] = numbers.to_numpy(zero_copy_only=False)
+                numbers = pc.cast(column, kind, safe=False)
+                block[:, place[name]] = numbers.to_numpy(zero_copy_only=False)
             yield start, block
 
     def labels(self) -> list[Texts] | None:
@@ -84,7 +87,7 @@ class StoredParquet(Stored):
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise TableError(
                 f"Column {shown(self.id_column)} of {self.path} cannot name the rows: its values "
-                f"cannot be written as text ({error}). Name the rows by another column."
+                f"cannot be written as text ({reason_of(error)}). Name the rows by another column."
             ) from error
 
     def _batches(
@@ -105,7 +108,7 @@ class StoredParquet(Stored):
                     raise damaged(
                         self.path, f"{counted(start - first, 'row')} where {stop - first} should be"
                     )
-                check_types(file.metadata, self.path, int(groups[0]), set(names))
+                check_columns(file.metadata, self.path, int(groups[-1]), set(names))
 
     def _runs(self, wanted: Mask | None) -> list[npt.NDArray[np.intp]]:
         """Numbers of the row groups with a wanted row, in runs of neighbours."""
@@ -134,7 +137,7 @@ class StoredParquet(Stored):
         except PermissionError:
             raise  # the file may be as it should be
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise damaged(self.path, _first_line(error)) from error
+            raise damaged(self.path, reason_of(error)) from error
 
 
 def damaged(path: str | Path, why: str) -> TableError:
@@ -153,23 +156,27 @@ def rows_of_groups(metadata: Any, path: str | Path) -> list[int]:
     return groups
 
 
-def check_types(metadata: Any, path: str | Path, group: int, names: Collection[str]) -> None:
-    """Raise an error unless the columns called `names` have their type in a row group, too.
+def check_columns(metadata: Any, path: str | Path, group: int, names: Collection[str]) -> None:
+    """Raise an error unless a row group agrees with the file about the columns called `names`.
 
-    Only for columns of numbers that have been read: Arrow ends the process when it is asked about
-    a column of a row group that is not there.
+    Only for columns that have been read: Arrow ends the process when it is asked about a column
+    that a row group lacks.
     """
     schema, parts = metadata.schema, metadata.row_group(group)
+    # The columns end where the footer, its length and four letters begin.
+    end = os.path.getsize(path) - metadata.serialized_size - 8
     for j in range(metadata.num_columns):
         column = schema.column(j)
         if column.path == column.name and column.name in names:  # not a part of a record
-            said, kind = column.physical_type, parts.column(j).physical_type
+            part = parts.column(j)
+            said, kind = column.physical_type, part.physical_type
             if said != kind:
                 raise damaged(path, f"column {shown(column.name)} is {said} here, and {kind} there")
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(". ")
+            start = part.data_page_offset
+            if part.has_dictionary_page:
+                start = min(start, part.dictionary_page_offset)
+            if start + part.total_compressed_size > end:
+                raise damaged(path, f"column {shown(column.name)} reaches into what follows it")
 
 
 def why_no_numbers(pa: Any, kind: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from torpca._files import npy, parquet, text, zarr
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, shown, similar
+from torpca._files.errors import TableError, reason_of, shown, similar
 from torpca._files.stored import Stored
 from torpca._files.table import FileTable, assemble
 
@@ -126,6 +126,11 @@ def read_table(
             memory_bytes=memory_bytes,
             progress=progress,
         )
+    except MemoryError as error:
+        raise TableError(
+            f"{title} could not be read: {reason_of(error)}. It is larger than memory, or damaged "
+            "where it says how large it is. Copy it again, or store it in smaller chunks."
+        ) from error
     except OSError as error:
         raise TableError(
             f"{title} could not be read: {error.strerror or error}. "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from typing import IO, Any
 import numpy as np
 
 from torpca._files.cells import TextColumn
-from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, counted, listed, need, shown
+from torpca._files.choose import Wanted, places_among
+from torpca._files.errors import TableError, counted, listed, need, reason_of, shown
 from torpca._files.growing import Growing
 from torpca._files.ids import texts
 from torpca._files.opened import Rejoined, can_be_read_again, opened
@@ -29,6 +30,8 @@ DELIMITERS = {",": ("commas", "','"), ";": ("semicolons", "';'"), "\t": ("tabs",
 TABS = {"\\t": "\t", "tab": "\t"}
 # A block holds at least so many times the bytes of the names: a row may be longer than they are.
 HEADERS_PER_BLOCK = 16
+# What Arrow says of a row with too few or too many cells.
+RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
 # A record of names takes no more lines than this, and a line no more bytes.
 MOST_LINES, LONGEST_LINE = 1000, 2**28
 
@@ -56,7 +59,7 @@ def read_text(
             rest = io.BufferedReader(Rejoined(first.raw, file))
         wanted = wanted.checked(title, names)
         ids = None if wanted.id_column is None else names.index(wanted.id_column)
-        used = [i for i, name in enumerate(names) if wanted.may_use(name)]
+        used = wanted.usable(names)
         batches = parsed(
             rest,
             len(names),
@@ -71,9 +74,13 @@ def read_text(
         held: list[int] | None = None
         n = 0
         for batch in batches:
+            cells = batch.columns
             if ids is not None:  # read as it is written: 007 stays 007
-                labels.append(texts(batch.column(str(ids))))
-            values = {i: column.read(batch.column(str(i)), n) for i, column in seen.items()}
+                labels.append(texts(cells[-1]))
+            values = {
+                i: column.read(column_cells, n)
+                for (i, column), column_cells in zip(seen.items(), cells[: len(used)], strict=True)
+            }
             if held is None:  # a column that begins with words is none of numbers
                 held = [i for i in used if not seen[i].words.n]
             if held:
@@ -91,7 +98,7 @@ def read_text(
         return StoredArray(
             growing.finish(),
             chosen.names,
-            columns=np.array([held.index(i) for i in chosen.places], dtype=np.intp),
+            columns=places_among(held, chosen.places.tolist()),
             labels=None if ids is None else labels,
             left_out=chosen.left_out,
             notes=tuple(told(names, list(seen.values()), growing.on_disk, header)),
@@ -208,12 +215,6 @@ def parsed(
     """Yield Arrow record batches of text, with columns named by their numbers."""
     pa, arrow_csv = (need(m, "cli", "Reading CSV files") for m in ("pyarrow", "pyarrow.csv"))
     names = [str(i) for i in range(n_columns)]
-    ragged: list[Any] = []
-
-    def note(row: Any) -> str:
-        ragged.append(row)
-        return "error"
-
     try:
         yield from arrow_csv.open_csv(
             file,
@@ -222,9 +223,7 @@ def parsed(
                 block_size=block,
                 use_threads=False,  # else rows are not counted, which no error could name then
             ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
-            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=[str(i) for i in read],
                 # All as text: Arrow guesses a type from the first block and fails on a later one.
@@ -233,8 +232,9 @@ def parsed(
             ),
         )
     except pa.ArrowInvalid as error:
-        if ragged:
-            raise ragged_row(path, title, delimiter, ragged[0]) from error
+        # Arrow's own way to tell of such a row fails on text that is not UTF-8.
+        if ragged := RAGGED.search(str(error)):
+            raise ragged_row(path, title, delimiter, ragged) from error
         if "Empty CSV" in str(error):
             return  # no rows under the names
         if "UTF8" in str(error):
@@ -245,20 +245,24 @@ def parsed(
                 "a time; a quote that is not closed has the same effect. Correct the file, or "
                 "raise chunk_bytes."
             ) from error
-        raise TableError(f"{title} could not be read as a table: {error}.") from error
+        raise TableError(
+            f"{title} could not be read as a table: {reason_of(error)}. Correct the file, or copy "
+            "it again."
+        ) from error
 
 
-def ragged_row(path: str | Path, title: str, delimiter: str, row: Any) -> TableError:
+def ragged_row(path: str | Path, title: str, delimiter: str, ragged: re.Match[str]) -> TableError:
     """The error of a row with too few or too many cells."""
+    row, expected, found = (int(number) for number in ragged.group(1, 2, 3))
     line = None
     if can_be_read_again(path):
-        line = ragged_line(path, title, delimiter, row.expected_columns)
+        line = ragged_line(path, title, delimiter, expected)
     # Arrow counts rows, not lines: a line may be blank, and a cell in quotes may hold several.
-    where = f"Row {row.number}" if line is None else f"Line {line}"
+    where = f"Row {row}" if line is None else f"Line {line}"
     return TableError(
-        f"{where} of {title} has {counted(row.actual_columns, 'cell')}, but there are "
-        f"{row.expected_columns} in the first line: {shown(row.text or '')}. Give every row as "
-        "many cells, and put cells that hold the delimiter in quotes."
+        f"{where} of {title} has {counted(found, 'cell')}, but there are {expected} in the first "
+        f"line: {shown(ragged[4])}. Give every row as many cells, and put cells that hold the "
+        "delimiter in quotes."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, counted, listed, need, shown
+from torpca._files.errors import TableError, counted, listed, need, reason_of, shown
 from torpca._files.ids import texts_of_numbers
 from torpca._files.npy import Header, check_table, why_no_numbers
 from torpca._files.stored import Numbers, Stored, Texts, numbered, result_dtype, rows_of, windows
@@ -89,13 +88,13 @@ class StoredZarr(Stored):
             array = the_table(zarr, root, str(self.path))
             check_codecs(array, str(self.path))
             yield array
-        except (TableError, PermissionError):
+        except (TableError, PermissionError, MemoryError):
             raise
-        except (ValueError, KeyError, OSError, RuntimeError, TypeError, zipfile.BadZipFile) as e:
+        except Exception as error:  # codecs come from many libraries, which promise no kind of it
             raise TableError(
-                f"{self.path} could not be read as a Zarr store ({str(e) or type(e).__name__}). It "
-                "may have been copied or written only in part; copy it again."
-            ) from e
+                f"{self.path} could not be read as a Zarr store ({reason_of(error)}). It may have "
+                "been copied or written only in part; copy it again."
+            ) from error
         finally:
             with suppress(AttributeError):  # what could not be opened cannot be closed
                 store.close()
