@@ -7,13 +7,14 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from torpca._core.frame import LARGEST, SMALLEST
 from torpca._core.scores import Scorer
 from torpca._core.subspace import SubspaceFinder
 from torpca._core.threshold import fraction_count
 from torpca._sources import RowSource, as_source
-from torpca._sources.base import Floats
+from torpca._sources.base import FEW_ROWS, Floats
 
 # What to try when a number is refused.
 REMEDY = {
@@ -92,11 +93,23 @@ def check_finite(source: RowSource) -> Floats:
     magnitudes = source.magnitudes()
     bad = np.flatnonzero(~np.isfinite(magnitudes))
     if len(bad):
-        raise ValueError(
-            f"Input X contains NaN or infinity in {len(bad)} of {source.shape[0]} rows, first in "
-            f"row {bad[0]}. All entries must be finite: drop or impute those rows first."
-        )
+        raise not_finite(source, bad)
     return magnitudes
+
+
+def not_finite(source: RowSource, bad: npt.NDArray[np.intp]) -> ValueError:
+    """The error of the rows numbered `bad`, (n_bad,): where entries are not finite."""
+    wrong = ~np.isfinite(source.take(bad[:FEW_ROWS]))
+    first, worst = int(np.argmax(wrong[0])), int(np.argmax(np.count_nonzero(wrong, axis=0)))
+    names = range(source.shape[1]) if source.feature_names is None else source.feature_names
+    # A column that spoils most rows is worth less than they are.
+    remedy = "drop or impute those rows first."
+    if 2 * len(bad) > source.shape[0]:
+        remedy = f"drop column {names[worst]!r}, where most are not, or impute them first."
+    return ValueError(
+        f"Input X contains NaN or infinity in {len(bad)} of {source.shape[0]} rows, first in row "
+        f"{bad[0]}, column {names[first]!r}. All entries must be finite: {remedy}"
+    )
 
 
 def check_rho(rho: Any, n: int, rank: int, criteria: int) -> float:

@@ -90,6 +90,8 @@ class TextColumn:
     name: str
     decimal: str = "."
     """What stands before the decimals of its numbers."""
+    delimiter: str = ","
+    """What stands between the cells of a row."""
     numbers: Seen = field(default_factory=Seen)
     truths: Seen = field(default_factory=Seen)
     words: Seen = field(default_factory=Seen)
@@ -122,9 +124,12 @@ class TextColumn:
         the answer, so that is an error. A few numbers among words, such as codes, are words.
         """
         if DECIMAL_COMMA.fullmatch(self.words.first):
+            remedy = "Use --decimal ',' (decimal=',')."
+            if self.delimiter == ",":
+                remedy = "Save the file with points there, or with semicolons between cells."
             raise TableError(
                 f"Column {shown(self.name)} of {title} has numbers with a comma before their "
-                f"decimals, such as {self.words}. Use --decimal ',' (decimal=',')."
+                f"decimals, such as {self.words}. {remedy}"
             )
         if sum(kind.n > 0 for kind in (self.numbers, self.truths, self.words)) <= 1:
             return self._text() if self.words.n else ""

@@ -69,7 +69,7 @@ def read_text(
             delimiter=delimiter,
             block=max(chunk_bytes, HEADERS_PER_BLOCK * len(first.raw)),
         )
-        seen = {i: TextColumn(names[i], decimal) for i in used}
+        seen = {i: TextColumn(names[i], decimal, delimiter) for i in used}
         labels: list[Texts] = []
         held: list[int] | None = None
         n = 0

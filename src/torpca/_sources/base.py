@@ -125,10 +125,13 @@ class RowSource(ABC):
         (n_rows, n_features).
     dtype : numpy.dtype
         float32 or float64: the type in which results are handed back to the caller.
+    feature_names : tuple or None
+        Names of the columns, if the rows came with some.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
+    feature_names: tuple[Any, ...] | None = None
 
     @property
     def picks_rows(self) -> bool:

@@ -19,6 +19,7 @@ class View(RowSource):
         self.source = source
         self.shape = source.shape
         self.dtype = source.dtype
+        self.feature_names = source.feature_names
 
     @property
     def picks_rows(self) -> bool:

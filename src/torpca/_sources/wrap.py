@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,9 @@ import scipy.sparse as sp
 from torpca._sources.array import ArraySource
 from torpca._sources.base import RowSource
 from torpca._sources.dask import DaskSource
+from torpca._sources.entries import ALLOWED, from_objects, of_text, wrong_type
+from torpca._sources.frames import from_frame, library_of, pandas_numbers_of_dask
 from torpca._sources.sparse import SparseSource
-
-ALLOWED = (
-    "X must be a table of real numbers with one sample per row: a NumPy array or memory map, a "
-    "SciPy sparse matrix, a Dask array, a torch tensor or another array-API array, a data frame "
-    "or a list of lists"
-)
 
 
 def as_source(X: Any, *, block_rows: int | None = None) -> RowSource:
@@ -50,15 +46,20 @@ def as_source(X: Any, *, block_rows: int | None = None) -> RowSource:
     if sp.issparse(X):
         return _from_sparse(X)
     if type(X).__module__.split(".")[0] == "dask" and hasattr(X, "to_delayed"):
+        names = None
         if not hasattr(X, "numblocks"):  # a Dask data frame
-            X = X.to_dask_array(lengths=True)
+            names = tuple(X.columns)
+            X = pandas_numbers_of_dask(X).to_dask_array(lengths=True)
         _check_shape(X.shape)
-        return DaskSource(X, _result_dtype(X.dtype))
+        return _named(DaskSource(X, _result_dtype(X.dtype)), names)
+    names = None
+    if library_of(X):
+        names, X = tuple(X.columns), from_frame(X)
     xp = _namespace(X)
     if xp is None:
         X, xp = _as_numpy(X), np
     if xp is not np and not xp.isdtype(X.dtype, ("bool", "integral", "real floating")):
-        raise _wrong_type(X.dtype)
+        raise wrong_type(X.dtype)
     if getattr(X, "is_sparse", False) or getattr(X, "is_sparse_csr", False):
         raise TypeError(
             "X is a sparse tensor, which has no rows to slice. Give it as a scipy.sparse matrix, "
@@ -68,7 +69,13 @@ def as_source(X: Any, *, block_rows: int | None = None) -> RowSource:
         X = X.detach()
     _check_shape(tuple(X.shape))
     single = X.dtype.newbyteorder("=") == np.float32 if xp is np else X.dtype == xp.float32
-    return ArraySource(X, xp, np.dtype(np.float32 if single else np.float64), block_rows)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    return _named(ArraySource(X, xp, dtype, block_rows), names)
+
+
+def _named(source: RowSource, names: tuple[Any, ...] | None) -> RowSource:
+    source.feature_names = names
+    return source
 
 
 def _namespace(X: Any) -> Any:
@@ -92,9 +99,16 @@ def _namespace(X: Any) -> Any:
 def _as_numpy(X: Any) -> np.ndarray[Any, Any]:
     """`X` as a plain numeric NumPy array, not copied when it is one; else an error says why."""
     if isinstance(X, np.ma.MaskedArray):
+        first = np.argwhere(np.ma.getmaskarray(X))[:1].tolist()
+        where = (
+            f", the first in row {first[0][0]}, column {first[0][1]}"
+            if X.ndim == 2 and first
+            else ""
+        )
         raise TypeError(
-            "X is a masked array; masked entries cannot be left out of a row. "
-            "Fill them (X.filled(...)) or drop those rows first."
+            f"X is a masked array; masked entries cannot be left out of a row{where}. Fill them, "
+            "with X.filled(0.0) or another number, or drop those rows, with "
+            "numpy.ma.compress_rows(X)."
         )
     try:
         array = np.asarray(X)
@@ -103,27 +117,12 @@ def _as_numpy(X: Any) -> np.ndarray[Any, Any]:
             f"X could not be read as an array ({error}). {ALLOWED}. Give every row as many entries."
         ) from error
     if array.dtype.kind == "O":
-        array = _from_objects(array)
+        array = from_objects(array)
+    if array.dtype.kind in "US":
+        raise of_text(array)
     if array.dtype.kind not in "biuf":
-        raise _wrong_type(array.dtype)
+        raise wrong_type(array.dtype)
     return array
-
-
-def _from_objects(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Objects that are numbers, as float64. Numbers written as text are refused, not guessed."""
-    for value in array.flat:
-        if not isinstance(value, Real | np.bool_):
-            raise TypeError(
-                f"X holds objects, among them {value!r} of type {type(value).__name__}; argument "
-                f"must be a number, not a string or other object. {ALLOWED}. "
-                "Convert text to numbers yourself, for example with X.astype(float)."
-            )
-    try:
-        return array.astype(np.float64)
-    except OverflowError as error:
-        raise ValueError(
-            "X holds an integer beyond the largest float, 1.8e308. Divide X by a common factor."
-        ) from error
 
 
 def _from_sparse(X: Any) -> SparseSource:
@@ -140,21 +139,8 @@ def _from_sparse(X: Any) -> SparseSource:
 def _result_dtype(dtype: Any) -> np.dtype[Any]:
     """float32 for float32, float64 for every other real type."""
     if np.dtype(dtype).kind not in "biuf":
-        raise _wrong_type(dtype)
+        raise wrong_type(dtype)
     return np.dtype(np.float32 if dtype == np.float32 else np.float64)
-
-
-def _wrong_type(dtype: Any) -> Exception:
-    name = str(dtype)
-    if "complex" in name:
-        return ValueError(
-            f"X has dtype {name}. Complex data not supported: stack real and imaginary parts as "
-            "columns."
-        )
-    return TypeError(
-        f"X has dtype {name}. {ALLOWED}. Convert it to numbers first, for example with "
-        "X.astype(float)."
-    )
 
 
 def _check_shape(shape: tuple[Any, ...]) -> None:
