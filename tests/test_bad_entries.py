@@ -233,6 +233,20 @@ def test_categories_and_complex_columns_of_pandas():
     assert "column 'wave' of dtype complex128. Complex data not supported" in message
 
 
+def test_frames_without_rows_or_with_odd_names():
+    pd = pandas()
+    assert "0 sample(s)" in said(lambda: torp(table("pandas", city=CITIES).iloc[:0], 1))
+    assert "0 sample(s)" in said(lambda: torp(table("polars", city=CITIES).head(0), 1))
+    X = pd.DataFrame(good_rows(), columns=pd.Index([np.str_("a"), 1, "c", "d", "d"], dtype=object))
+    X = X.astype(object)
+    X.iloc[3, 0], X.iloc[4, 1] = "x", "y"
+    message = said(lambda: torp(X, 2), TypeError)
+    assert "row 3, column 'a' of dtype object" in message
+    assert as_source(followed(message, X)).shape == (30, 3)
+    X.iloc[3, 0], X.iloc[4, 1] = 1.0, np.nan
+    assert "row 4, column 1." in said(lambda: torp(X, 2), ValueError)
+
+
 def test_text_in_a_dask_frame_is_named():
     frames = pytest.importorskip("dask.dataframe")
     X = frames.from_pandas(table("pandas", city=CITIES), npartitions=3)

@@ -125,6 +125,24 @@ def test_a_limit_around_a_fit_stays_until_it_is_left():
     assert threads_of_all() == before
 
 
+def test_where_blas_has_one_thread_others_may_still_set_it():
+    def set_to(number):
+        for library in ThreadpoolController().select(user_api="blas").lib_controllers:
+            library.set_num_threads(number)
+
+    def limited():
+        with threadpool_limits(2, user_api="blas"):
+            return max(threads_of_all().values())
+
+    thread = threading.Thread(target=set_to, args=(1,))
+    thread.start()
+    thread.join()
+    with single_threaded_blas:
+        pass
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(limited).result() >= 2
+
+
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_results_come_in_order_and_errors_come_through(workers):
     before = threads_of_all()

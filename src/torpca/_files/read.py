@@ -44,7 +44,8 @@ def read_table(
     ----------
     path : str or path
         A CSV or TSV file (gzip too), a Parquet file, .npy, .npz or Zarr, told apart by the ending
-        of the name; or "-" for CSV from standard input. A pipe is read as CSV too.
+        of the name; or "-" for CSV from standard input. A pipe is read as CSV too. A Zarr array
+        that lacks a chunk is an error unless its fill value is NaN, which is a missing value.
     columns : sequence of str, optional
         Columns to use, in this order. By default all columns of numbers: integers, floats,
         decimals, true and false. Text and dates are left out. A column of a text file that holds

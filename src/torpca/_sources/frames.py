@@ -27,6 +27,11 @@ def library_of(X: Any) -> str:
     return library if library in {"pandas", "polars"} and hasattr(X, "columns") else ""
 
 
+def labels_of(X: Any) -> tuple[Any, ...]:
+    """Names of the columns as Python has them, so that messages show what may be typed."""
+    return tuple(str(label) if isinstance(label, str) else label for label in X.columns)
+
+
 def from_frame(X: Any) -> Numbers:
     """The numbers of a data frame; what is missing is NaN, whatever the library writes for it."""
     return from_pandas(X) if library_of(X) == "pandas" else from_polars(X)
@@ -42,7 +47,8 @@ def from_pandas(X: Any) -> Numbers:
         return np.asarray(X)
     refused = [j for j in range(len(dtypes)) if not _holds_numbers(X.iloc[:, j])]
     if refused:
-        labels = [X.columns[j] for j in refused]
+        every = labels_of(X)
+        labels = [every[j] for j in refused]
         advice = _drop_from_pandas(labels)
         if all(converts(X.iloc[:, j].astype, float) for j in refused):
             advice = f"Convert it to numbers first, with X.astype({_pairs(labels, 'float')})."
@@ -74,11 +80,11 @@ def _holds_numbers(column: Any) -> bool:
 def pandas_numbers_of_dask(X: Any) -> Any:
     """A Dask data frame of pandas whose columns are of NumPy's types; nothing is computed."""
     dtypes = list(X.dtypes)
-    labels = [
-        label for label, dtype in zip(X.columns, dtypes, strict=True) if dtype.kind not in "biuf"
-    ]
-    if labels:
-        raise _refused(labels, X.dtypes[labels[0]], _drop_from_pandas(labels))
+    refused = [j for j, dtype in enumerate(dtypes) if dtype.kind not in "biuf"]
+    if refused:
+        every = labels_of(X)
+        labels = [every[j] for j in refused]
+        raise _refused(labels, dtypes[refused[0]], _drop_from_pandas(labels))
     if all(isinstance(dtype, np.dtype) for dtype in dtypes):
         return X
     return X.astype(np.float64)  # in which what is missing is NaN

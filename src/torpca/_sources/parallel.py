@@ -59,8 +59,9 @@ single_threaded_blas = _SingleThreadedBlas()
 def _limit_to_one() -> list[tuple[Any, int]]:
     """Limit every BLAS to one thread; the libraries that changed, and their threads before."""
     before = [(library, library.num_threads) for library in _controller().lib_controllers]
-    for library, _ in before:
-        library.set_num_threads(1)
+    for library, n in before:
+        if n != 1:  # to set it keeps other threads from setting theirs, until it is put back
+            library.set_num_threads(1)
     # A limit that somebody holds in another thread goes first; then there is nothing to put back.
     return [(library, n) for library, n in before if library.num_threads != n]
 

@@ -12,7 +12,7 @@ from torpca._sources.array import ArraySource
 from torpca._sources.base import RowSource
 from torpca._sources.dask import DaskSource
 from torpca._sources.entries import ALLOWED, from_objects, of_text, wrong_type
-from torpca._sources.frames import from_frame, library_of, pandas_numbers_of_dask
+from torpca._sources.frames import from_frame, labels_of, library_of, pandas_numbers_of_dask
 from torpca._sources.sparse import SparseSource
 
 
@@ -48,13 +48,14 @@ def as_source(X: Any, *, block_rows: int | None = None) -> RowSource:
     if type(X).__module__.split(".")[0] == "dask" and hasattr(X, "to_delayed"):
         names = None
         if not hasattr(X, "numblocks"):  # a Dask data frame
-            names = tuple(X.columns)
+            names = labels_of(X)
             X = pandas_numbers_of_dask(X).to_dask_array(lengths=True)
         _check_shape(X.shape)
         return _named(DaskSource(X, _result_dtype(X.dtype)), names)
     names = None
     if library_of(X):
-        names, X = tuple(X.columns), from_frame(X)
+        _check_shape(X.shape)
+        names, X = labels_of(X), from_frame(X)
     xp = _namespace(X)
     if xp is None:
         X, xp = _as_numpy(X), np
