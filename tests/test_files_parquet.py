@@ -173,3 +173,17 @@ def test_rows_that_come_are_counted(tmp_path, arrow):
         stored.edges[-1] = 40 + more
         with pytest.raises(TableError, match=words):
             list(stored.stream(np.arange(40 + more) >= 38))
+
+
+def test_bytes_missing_from_the_last_column(tmp_path, arrow):
+    import pyarrow.parquet as pq
+
+    X = numbers()
+    path = tmp_path / "rows.parquet"
+    table = arrow.table({f"x{i}": x for i, x in enumerate(X.T, 1)})
+    pq.write_table(table, path, compression="none", use_dictionary=False)
+    whole = path.read_bytes()
+    at = whole.rindex(X[20:24, 3].tobytes())
+    path.write_bytes(whole[:at] + whole[at + 16 :])  # the footer would be read as numbers
+    with pytest.raises(TableError, match="'x4' reaches into what follows it"):
+        read_table(path)
