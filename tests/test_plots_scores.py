@@ -85,6 +85,19 @@ def test_one_component_is_drawn_against_the_orthogonal_distance(rows):
     np.testing.assert_allclose(np.sort(drawn(display.plain_points_)[:, 1]), np.sort(off))
 
 
+@pytest.mark.parametrize("options", [{}, {"scale": True}], ids=["plain", "scaled"])
+def test_ordinary_pca_beside_a_constant_far_from_zero(rows, options):
+    X = np.tile(rows[0], (3, 1))
+    far, near = (np.column_stack([X, np.full(len(X), c)]) for c in (1e14 / 3, 0.0))
+    displays = [
+        ScoresDisplay.from_estimator(OutlierRobustPCA(1, **options).fit(Z), Z, plain=True)
+        for Z in (far, near)
+    ]
+    for name in ("plain_orthogonal_distances", "plain_scores", "plain_explained"):
+        found, expected = (getattr(display, name) for display in displays)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
 def test_scores_far_outside_stretch_the_axis_about_zero():
     rng = np.random.default_rng(0)
     Y = rng.standard_normal((100, 2))

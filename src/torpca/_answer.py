@@ -10,22 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._core.loop import Iteration
-from torpca._core.problem import check_finite
-from torpca._core.subspace import SubspaceFinder
 from torpca._estimators.robust import OutlierRobustPCA
-from torpca._robust.origin import far_origin
+from torpca._ordinary import largest_angle, ordinary_pca
 from torpca._select.rank import RankChoice
 from torpca._shares import signed_shares
 from torpca._sources import as_source
 from torpca._sources.base import Floats, to_numpy
-from torpca._sources.views import Columns
-from torpca.metrics import principal_angles
 
 # Features named for a row, and flagged rows, the most extreme, for which all are kept: so many of
 # them, fewer if they are long, but no fewer than a summary speaks of.
 TOP_FEATURES, DETAILED, DETAILED_NUMBERS, LEAST_DETAILED = 5, 200, 2**24, 10
-# Coordinates beyond this are drawn here: what no float can hold is nowhere.
-LARGEST = 1e300
 # Good rows that are explained as well: of more, some.
 SAMPLED = 20_000
 
@@ -119,9 +113,7 @@ def answer(
         names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(1, d + 1)])
     names = tuple(str(name) for name in names)
     numbers = np.arange(1, n + 1) if numbers is None else numbers
-    scale = model._feature_scale
-    alike = source if scale is None else Columns(source, 1.0 / scale)
-    plain = ordinary_pca(alike, model.n_components_, bool(model.center))
+    plain = ordinary_pca(source, model.n_components_, bool(model.center), model._feature_scale)
     shares = top_shares(model, source, extreme)
     sampled = np.flatnonzero(~flagged)
     if len(sampled) > SAMPLED:
@@ -158,44 +150,6 @@ def answer(
         sampled_features=top_shares(model, source, sampled).named(names),
         new=new,
     )
-
-
-# ---- ordinary PCA, for comparison ---------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class OrdinaryPCA:
-    """PCA of all rows, good and bad."""
-
-    V: Floats
-    scores: Floats
-    explained: Floats
-
-
-def ordinary_pca(source: Any, k: int, center: bool) -> OrdinaryPCA:
-    """Top `k` directions (d, k) of all rows, scores (n, k) and shares (k,) of their variance."""
-    n = source.shape[0]
-    origin = far_origin(source, np.ones(n)) if center else None
-    source = source if origin is None else source.centered(origin)
-    finder = SubspaceFinder(source, check_finite(source), center)
-    # Good rows that are all the same have no direction, and a finder looks for one at least.
-    fit = finder.find(np.ones(n, dtype=bool), max(k, 1))
-    V, s, rows = fit.V[:, :k], fit.s[:k] / fit.frame.unit, fit.rows()
-    # In the unit of the frame, in which squares are numbers.
-    total = float(np.sum(rows.squares()))
-    explained = s**2 / total if total > 0 else np.zeros(len(s))
-    Y = rows.matmul(V)
-    if fit.frame.factors is not None:
-        with np.errstate(over="ignore"):
-            Y = np.clip(Y / fit.frame.factors[:, None], -LARGEST, LARGEST)
-    return OrdinaryPCA(V, Y, explained)
-
-
-def largest_angle(V: Floats, W: Floats) -> float:
-    """Largest angle between the spans of V (d, k) and W (d, l), in degrees."""
-    if V.shape != W.shape:  # some direction of the larger one is orthogonal to the smaller
-        return 90.0
-    return float(np.degrees(np.max(principal_angles(V, W), initial=0.0)))
 
 
 # ---- which features ------------------------------------------------------------------------------

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from torpca._answer import largest_angle
 from torpca._core.problem import check_center
 from torpca._core.threshold import fraction_count
 from torpca._core.torp import torp
 from torpca._estimators.robust import OutlierRobustPCA
+from torpca._ordinary import largest_angle, ordinary_pca
 from torpca._sources.base import Floats, to_numpy
 from torpca.rivals._door import Table, check_share, open_table
-from torpca.rivals._principal import principal, residual_squares
+from torpca.rivals._principal import residual_squares
 
 # What is run when nothing is said: each of them takes about a second for 2000 x 50.
 USUAL = ("OutlierRobustPCA", "PCA", "torp", "spherical_pca", "fms", "robpca")
@@ -233,8 +233,7 @@ Run = Callable[[Any, Table, Mapping[str, Any]], Found]
 def chosen(methods: Sequence[str] | None) -> dict[str, Run]:
     """Methods by name, in the order given; an error that lists them if one is not there."""
     # What is loaded when it is first used must not count as time of the method.
-    import sklearn.covariance  # noqa: PLC0415 (its import is slow)
-    import sklearn.decomposition  # noqa: F401, PLC0415 (the same)
+    import sklearn.covariance  # noqa: F401, PLC0415 (its import is slow)
 
     from torpca import rivals  # noqa: PLC0415 (it is a part of the package that has this module)
 
@@ -274,13 +273,8 @@ def run_ours(X: Any, table: Table, given: Mapping[str, Any]) -> Found:
 
 def run_pca(X: Any, table: Table, given: Mapping[str, Any]) -> Found:
     """Ordinary PCA, which drops nothing; without centring, the top right singular vectors."""
-    from sklearn.decomposition import PCA  # noqa: PLC0415 (its import is slow)
-
-    keep = np.ones(len(table.X), dtype=bool)
-    if not given["center"]:
-        return Found(principal(table.X, table.rank, False)[1].T, None, keep, True)
-    model = PCA(table.rank, random_state=0).fit(table.X)
-    return Found(model.components_, table.unit * model.mean_, keep, True)
+    found = ordinary_pca(table.source, table.rank, given["center"])
+    return Found(found.V.T, found.mean, np.ones(len(table.X), dtype=bool), True)
 
 
 def run_torp(X: Any, table: Table, given: Mapping[str, Any]) -> Found:

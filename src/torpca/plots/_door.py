@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from torpca._estimators.base import RobustSubspaceEstimator
 from torpca._estimators.labels import TYPES
-from torpca._sources import Columns, RowSource, as_source
+from torpca._ordinary import OrdinaryPCA, ordinary_pca
 from torpca._sources.base import Floats, to_numpy
 
 
@@ -70,11 +70,11 @@ def limits_of(model: RobustSubspaceEstimator) -> dict[str, float]:
         return {name: float(-model.offset_ * limit) for name, limit in model.cutoffs_.items()}
 
 
-def scaled_source(it: Subject) -> RowSource:
-    """The rows as ordinary PCA should see them: scaled if the model scales."""
-    it.model._check(it.X)
-    source, scale = as_source(it.X), it.model._feature_scale
-    return source if scale is None else Columns(source, 1.0 / scale)
+def plain_pca(it: Subject, k: int) -> OrdinaryPCA:
+    """Ordinary PCA of the rows, scaled if the model scales, with at most `k` directions."""
+    source, _ = it.model._check(it.X)
+    k = min(k, *source.shape)
+    return ordinary_pca(source, k, bool(it.model.center), it.model._feature_scale)
 
 
 # ---- plain numbers, given by hand ----------------------------------------------------------------

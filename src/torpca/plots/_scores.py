@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._answer import ordinary_pca
 from torpca._estimators.words import percent
 from torpca._sources.base import Floats, to_numpy
 from torpca.plots._canvas import axes_for, legend_outside, settle, tidy, two_axes_for
@@ -18,8 +17,8 @@ from torpca.plots._door import (
     known_types,
     limits_of,
     numbers,
+    plain_pca,
     same_length,
-    scaled_source,
     subject,
 )
 from torpca.plots._row_labels import halo, label_points
@@ -382,19 +381,17 @@ class ScoresDisplay:
 
 def plain_scores_of(it: Subject) -> dict[str, Any]:
     """Coordinates, shares and orthogonal distances of ordinary PCA of the rows, by name."""
-    model, source = it.model, scaled_source(it)
-    n, k = source.shape[0], model._basis.shape[1]
-    fit = ordinary_pca(source, k, bool(model.center))
+    k = it.model._basis.shape[1]
+    fit = plain_pca(it, k)
     # Rows of lower rank have no more directions.
     missing = k - fit.V.shape[1]
     V = np.pad(fit.V, ((0, 0), (0, missing)))
     # The sign of a direction means nothing; alike ones are easier to compare.
-    turn = np.where(np.sum(V * model._basis, axis=0) < 0, -1.0, 1.0)
-    rows = source.centered(source.mean(np.ones(n, dtype=bool))) if model.center else source
+    turn = np.where(np.sum(V * it.model._basis, axis=0) < 0, -1.0, 1.0)
     return {
         "plain_scores": np.pad(fit.scores, ((0, 0), (0, missing))) * turn,
         "plain_explained": np.pad(fit.explained, (0, missing)),
-        "plain_orthogonal_distances": rows.residuals(fit.V),
+        "plain_orthogonal_distances": fit.orthogonal_distances(),
     }
 
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from torpca._answer import ordinary_pca
 from torpca._estimators.words import components, percent, rank_rule, reason_for_rank
 from torpca._sources.base import Floats, to_numpy
 from torpca.plots._canvas import axes_for, legend_outside, tidy
-from torpca.plots._door import numbers, scaled_source, subject
+from torpca.plots._door import numbers, plain_pca, subject
 
 OURS, PLAIN = "#0072b2", "#a50026"
 # The axis of shares is logarithmic when they span more than this.
@@ -121,9 +120,8 @@ optional
                 raise ValueError(
                     "plain=True asks for ordinary PCA of the rows, but X is None: give the rows."
                 )
-            source = scaled_source(it)
-            m = min(*source.shape, n_drawn(options.get("n_directions"), it.model.n_components_))
-            plain_variances = ordinary_pca(source, m, bool(it.model.center)).explained
+            m = n_drawn(options.get("n_directions"), it.model.n_components_)
+            plain_variances = plain_pca(it, m).explained
         return cls(
             variances=variances,
             rank=int(it.model.n_components_),
