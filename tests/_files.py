@@ -24,7 +24,7 @@ def numbers(n=40, d=4):
 
 def write_csv(folder, X, delimiter=","):
     arrow_or_skip()
-    lines = [delimiter.join(f"x{i}" for i in range(1, X.shape[1] + 1))]
+    lines = [delimiter.join(f"x{i}" for i in range(X.shape[1]))]
     lines += [delimiter.join("" if v != v else repr(float(v)) for v in row) for row in X]
     path = folder / ("rows.csv" if delimiter == "," else "rows.tsv")
     path.write_text("\n".join(lines) + "\n")
@@ -45,7 +45,7 @@ def write_parquet(folder, X):
     pa = arrow_or_skip()
     import pyarrow.parquet as pq
 
-    table = pa.table({f"x{i}": pa.array(x, from_pandas=True) for i, x in enumerate(X.T, 1)})
+    table = pa.table({f"x{i}": pa.array(x, from_pandas=True) for i, x in enumerate(X.T)})
     pq.write_table(table, folder / "rows.parquet", row_group_size=9)
     return folder / "rows.parquet"
 

@@ -30,7 +30,7 @@ def test_it_is_what_the_model_says(made, model):
     np.testing.assert_array_equal(told.scores, model.transform(made.X))
     np.testing.assert_array_equal(told.score_distances, model.score_distances_)
     assert list(told.ids[:3]) == ["1", "2", "3"]
-    assert told.names[0] == "x1"
+    assert told.names[0] == "x0"
     assert told.cutoffs == model.cutoffs_
 
 

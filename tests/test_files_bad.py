@@ -180,7 +180,12 @@ BAD = {
     ),
     "missing values": (
         text("a,b\n1,\n,4\n5,\n7,8\n"),
-        ["3 missing values", "'b': 2 and 'a': 1", "(1, 2 and 3)", "--missing drop-rows"],
+        [
+            "3 missing values",
+            "'b': 2 and 'a': 1",
+            "(1, 2 and 3, counted from 1)",
+            "--missing drop-rows",
+        ],
     ),
     "infinite": (text("a,b\n1,2\n3,inf\n5,1e999\n"), ["2 infinite values", "'b'", "2 and 3"]),
     "duplicate names": (text("a,b,a\n1,2,3\n"), ["more than once: 'a'"]),
@@ -217,7 +222,7 @@ BAD = {
     "Parquet, names twice": (parquet_of(a=[1], b=[2], a_=[3]), ["more than once: 'a'"]),
     "Parquet, NaN and null": (
         parquet_of(a=[1.0, None, 2.0], b=[np.nan, 1.0, 2.0]),
-        ["2 missing values", "(1 and 2)"],
+        ["2 missing values", "(1 and 2, counted from 1)"],
     ),
     "cut npy": (cut(write_npy), ["cut off", "(40, 4)"]),
     "cut npy in its first bytes": (cut(write_npy, 0.01), ["cut off or not in NumPy's format"]),

@@ -13,7 +13,7 @@ def test_npz_with_other_arrays(tmp_path):
     np.savez(path, X=numbers(), y=np.arange(40), odd=np.array([{}], dtype=object))
     table = read_table(path)
     np.testing.assert_array_equal(table.X, numbers())
-    assert table.names == ("x1", "x2", "x3", "x4")
+    assert table.names == ("x0", "x1", "x2", "x3")
     assert any("'y' and 'odd'" in note for note in table.notes)
 
 

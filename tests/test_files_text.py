@@ -149,8 +149,8 @@ def test_octane_as_csv(tmp_path):
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_files_without_a_line_of_names(tmp_path, mark):
     path = csv(tmp_path, mark + b"1,2,u\n3,4,v\n5,7,w\n")
-    table = read_table(path, header=False, id_column="x3")
-    assert table.names == ("x1", "x2")
+    table = read_table(path, header=False, id_column="x2")
+    assert table.names == ("x0", "x1")
     assert table.ids.tolist() == ["u", "v", "w"]
     np.testing.assert_array_equal(table.X, [[1, 2], [3, 4], [5, 7]])
     with pytest.raises(TableError, match=r"Line 2 .* has 1 cell"):

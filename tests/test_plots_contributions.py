@@ -72,7 +72,7 @@ def test_the_most_extreme_row_is_explained_by_default(model, rows):
     assert list(display.ids) == [worst]
     title = display.ax_.get_title(loc="left")
     times = -model.score_samples(rows[0])[worst]
-    assert title.startswith(f"row {worst}: ")
+    assert title.startswith(f"row {worst}, counted from 0: ")
     assert f"distance {times:,.0f} times its limit" in title
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from torpca._core.loop import Iteration
 from torpca._estimators.robust import OutlierRobustPCA
+from torpca._names import feature_names
 from torpca._ordinary import largest_angle, ordinary_pca
 from torpca._select.rank import RankChoice
 from torpca._shares import signed_shares
@@ -79,6 +81,11 @@ class Answer:
     new: bool = False
     """Whether the rows are others than those of the fit."""
 
+    @cached_property
+    def numbered(self) -> bool:
+        """Whether rows are called by their numbers, for want of ids."""
+        return bool(np.array_equal(self.ids, self.numbers.astype(self.ids.dtype)))
+
 
 def answer(
     model: OutlierRobustPCA,
@@ -94,8 +101,8 @@ def answer(
 ) -> Answer:
     """What a fitted `model` says about rows X (n, d): those it was fitted to, or `new` ones.
 
-    `ids` are labels of the rows, by default their `numbers`, which count from 1 if they are not
-    given; `names` those of the features, by default what the model was told, or x1, x2, ...
+    `ids` are labels of the rows, by default their `numbers` in the table, which count from 1;
+    `names` those of the features, by default what the model was told, or x0, x1, ...
     """
     source = as_source(X)
     n, d = source.shape
@@ -110,7 +117,7 @@ def answer(
     extreme = np.flatnonzero(flagged)
     extreme = extreme[np.argsort(-extremeness[extreme], kind="stable")]
     if names is None:
-        names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(1, d + 1)])
+        names = getattr(model, "feature_names_in_", feature_names(d))
     names = tuple(str(name) for name in names)
     numbers = np.arange(1, n + 1) if numbers is None else numbers
     plain = ordinary_pca(source, model.n_components_, bool(model.center), model._feature_scale)

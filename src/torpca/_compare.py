@@ -15,6 +15,7 @@ from torpca._core.problem import check_center
 from torpca._core.threshold import fraction_count
 from torpca._core.torp import torp
 from torpca._estimators.robust import OutlierRobustPCA
+from torpca._numbers import whole
 from torpca._ordinary import largest_angle, ordinary_pca
 from torpca._sources.base import Floats, to_numpy
 from torpca.rivals._door import Table, check_share, open_table
@@ -196,7 +197,7 @@ def _cells(row: Compared) -> list[str]:
         row.method,
         f"{row.seconds:.3f}",
         f"{row.rank}",
-        f"{row.n_dropped}",
+        "-" if row.n_dropped is None else whole(row.n_dropped),
         f"{row.residual:.3g}",
         f"{row.trimmed_residual:.3g}",
         "yes" if row.converged else "no",

@@ -19,6 +19,8 @@ from torpca._answer import Answer
 from torpca._atomic import atomic_write
 from torpca._bands import main_bands, shortened
 from torpca._estimators.words import reason_for_rank
+from torpca._names import FROM_ONE
+from torpca._numbers import counted, figures, whole
 
 # Rows shown in a summary, and features for each of them in its text.
 MOST_EXTREME, FEATURES_IN_TEXT = 10, 3
@@ -46,7 +48,8 @@ def scores_table(answer: Answer) -> dict[str, npt.NDArray[Any]]:
     Returns
     -------
     dict of ndarray of shape (n,)
-        "row", its id; "label", "outlier" for all that `predict` labels -1 and else "inlier";
+        "row", its id, or if it has none its number in the table, counted from 1;
+        "label", "outlier" for all that `predict` labels -1 and else "inlier";
         "type"; "score_distance"; "orthogonal_distance"; "pc1" to "pck", the coordinates on the
         components; "top_features", for outliers the features that made them so, each with its
         signed share of the squared distance, such as "x3 +61%, x7 -20%" (x3 is too large and x7
@@ -178,9 +181,9 @@ def summary(answer: Answer) -> dict[str, Any]:
         was chosen from;
         "flagged": "rows" in all, their "share", and the number of each type;
         "limits" on the two distances;
-        "most_extreme": up to ten rows, each with its id ("row"), its "number" counted from 1, its
-        "type", distances, how many "times_limit" the larger of them is, and the "features" that
-        made it so, with signed shares of the squared distance;
+        "most_extreme": up to ten rows, each with its id ("row"), its "number" in the table,
+        counted from 1, its "type", distances, how many "times_limit" the larger of them is, and
+        the "features" that made it so, with signed shares of the squared distance;
         "variance_explained": in all and "by_component", "without_bad_rows" by our components
         and "with_bad_rows" by those of ordinary PCA;
         "angle_to_ordinary_pca": the largest angle between the two subspaces, in degrees; of new
@@ -293,8 +296,9 @@ def summary_text(answer: Answer) -> str:
     rank, flagged, explained = told["rank"], told["flagged"], told["variance_explained"]
     facts = {
         "components": f"{rank['components']}, {rank['reason']}",
-        "flagged": f"{flagged['rows']:,} of {counted(told['rows'], 'row')} "
-        f"({flagged['share']:.1%}): " + ", ".join(f"{flagged[kind]:,} {kind}" for kind in KINDS),
+        "flagged": f"{whole(flagged['rows'])} of {counted(told['rows'], 'row')} "
+        f"({flagged['share']:.1%}): "
+        + ", ".join(f"{whole(flagged[kind])} {kind}" for kind in KINDS),
     }
     if not answer.new:
         facts["variance explained"] = (
@@ -326,7 +330,7 @@ def _extreme_lines(answer: Answer, told: dict[str, Any]) -> list[str]:
         (
             printable(row["row"], 24),
             row["type"],
-            "beyond 0" if row["times_limit"] is None else f"{row['times_limit']:,.3g}",
+            "beyond 0" if row["times_limit"] is None else figures(row["times_limit"]),
             _features_text(
                 main_bands(shares, answer.names, FEATURES_IN_TEXT, lambda name: printable(name, 24))
             ),
@@ -336,7 +340,9 @@ def _extreme_lines(answer: Answer, told: dict[str, Any]) -> list[str]:
     widths = [max(len(line[j]) for line in [head, *cells]) for j in range(3)]
     more = told["flagged"]["rows"] - len(rows)
     return [
-        f"most extreme rows{f', and {more:,} more' if more > 0 else ''}",
+        "most extreme rows"
+        + f" ({FROM_ONE})" * answer.numbered
+        + f", and {whole(more)} more" * (more > 0),
         *(
             f"  {row:<{widths[0]}}  {kind:<{widths[1]}}  {times:>{widths[2]}}  {why}".rstrip()
             for row, kind, times, why in [head, *cells]
@@ -356,11 +362,6 @@ def _signed_percent(share: float) -> str:
 
 def _percent(share: float | None) -> str:
     return "an unknown share" if share is None else f"{share:.1%}"
-
-
-def counted(n: int, thing: str) -> str:
-    """``1 row``, ``1,200 rows``."""
-    return f"{n:,} {thing}{'s' * (n != 1)}"
 
 
 def printable(text: str, width: int) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from torpca._numbers import whole
 from torpca._sources import RowSource, as_source
 from torpca._sources.observed import Observed
 
@@ -55,9 +56,13 @@ def bar() -> Iterator[Draw]:
 
         def draw(what: str, done: int, total: int | None) -> None:
             done = done if total is None else min(done, total)
-            of_all = "" if total is None else f" of {total:,}"
+            of_all = "" if total is None else f" of {whole(total)}"
             drawn.update(
-                task, description=what, completed=done, total=total, rows=f"{done:,}{of_all} rows"
+                task,
+                description=what,
+                completed=done,
+                total=total,
+                rows=f"{whole(done)}{of_all} rows",
             )
 
         yield draw

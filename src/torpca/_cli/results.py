@@ -13,6 +13,7 @@ from torpca._cli.data import Data, listed
 from torpca._cli.progress import watched
 from torpca._cli.run import MODEL, SUMMARY
 from torpca._model_file import load_model
+from torpca._numbers import counted, whole
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,12 @@ class Results:
             notes=self.summary["notes"],
             warnings=self.summary["warnings"],
         )
-        if len(found.ids) != self.summary.get("rows"):
+        n = self.summary.get("rows")
+        if len(found.ids) != n:
+            then_rows = whole(n) if isinstance(n, int) else "an unknown number"
             raise ValueError(
-                f"{then.path} has {len(found.ids)} rows now, and {self.summary.get('rows')} when "
-                "the model was fitted. Give it as DATA to judge the rows as new ones."
+                f"{then.path} has {counted(len(found.ids), 'row')} now, and {then_rows} when the "
+                "model was fitted. Give it as DATA to judge the rows as new ones."
             )
         return found
 
@@ -99,9 +102,9 @@ class Results:
                 )
             if typed is not None and set(typed) != set(names):
                 raise ValueError(
-                    f"--columns names {len(typed)} columns that are not those of the model, "
-                    f"{', '.join(names[:5])}{', ...' * (len(names) > 5)}. Leave it out: columns "
-                    "are found by their names."
+                    f"--columns names {counted(len(typed), 'column')} that are not those of the "
+                    f"model, {', '.join(names[:5])}{', ...' * (len(names) > 5)}. Leave it out: "
+                    "columns are found by their names."
                 )
             del fitted.feature_names_in_  # rows are read in this order, and have no names then
         table = data.read(names, id_if_there)

@@ -13,6 +13,8 @@ from torpca._core.frame import LARGEST, SMALLEST
 from torpca._core.scores import Scorer
 from torpca._core.subspace import SubspaceFinder
 from torpca._core.threshold import fraction_count
+from torpca._names import FROM_ZERO
+from torpca._numbers import whole
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import FEW_ROWS, Floats
 
@@ -107,8 +109,9 @@ def not_finite(source: RowSource, bad: npt.NDArray[np.intp]) -> ValueError:
     if 2 * len(bad) > source.shape[0]:
         remedy = f"drop column {names[worst]!r}, where most are not, or impute them first."
     return ValueError(
-        f"Input X contains NaN or infinity in {len(bad)} of {source.shape[0]} rows, first in row "
-        f"{bad[0]}, column {names[first]!r}. All entries must be finite: {remedy}"
+        f"Input X contains NaN or infinity in {whole(len(bad))} of {whole(source.shape[0])} rows, "
+        f"first in row {bad[0]} ({FROM_ZERO}), column {names[first]!r}. All entries must be "
+        f"finite: {remedy}"
     )
 
 

@@ -15,6 +15,7 @@ from torpca._estimators.words import (
     reason_for_rank,
     rows_by_type,
 )
+from torpca._numbers import counted, whole
 from torpca._sources.base import to_numpy
 
 # Colours are the page's own, so that the summary reads in light and in dark.
@@ -101,7 +102,7 @@ def summary_lines(estimator: Any) -> list[tuple[str, str]]:
         lines.append(("Rows flagged", flagged_rows(rows_by_type(estimator))))
     if hasattr(estimator, "converged_"):
         n_iter = int(estimator.n_iter_)
-        times = f"{n_iter} iteration{'s' * (n_iter != 1)}"
+        times = counted(n_iter, "iteration")
         settled = f"yes, in {times}" if estimator.converged_ else f"no, not in {times}"
         lines.append(("Converged", settled))
     return lines
@@ -113,6 +114,6 @@ def flagged_rows(numbers: dict[str, int]) -> str:
     kinds = {kind: m for kind, m in numbers.items() if kind != "regular"}
     total = sum(kinds.values())
     if total == 0:
-        return f"none of {n:,}"
-    parts = ", ".join(f"{m:,} {kind}" for kind, m in kinds.items() if m)
-    return f"{total:,} of {n:,} ({percent(total / n)}): {parts}"
+        return f"none of {whole(n)}"
+    parts = ", ".join(f"{whole(m)} {kind}" for kind, m in kinds.items() if m)
+    return f"{whole(total)} of {whole(n)} ({percent(total / n)}): {parts}"

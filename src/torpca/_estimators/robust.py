@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from torpca._core.subspace import MEAN_ULPS, norm
 from torpca._estimators.base import RobustSubspaceEstimator
+from torpca._names import FROM_ZERO
 from torpca._robust.fit import RobustFit, robust_fit
 from torpca._robust.options import Options
 from torpca._robust.origin import far_origin
@@ -413,7 +414,7 @@ def _named_rows(X: Any, n: int, names: Any) -> Mask:
         allowed = "row numbers or a mask (X has no index to look names up in)"
         unknown = list(np.atleast_1d(wanted))
     else:
-        allowed = f"row numbers below {n}"
+        allowed = f"row numbers below {n}, {FROM_ZERO}"
         numbers = np.atleast_1d(wanted).astype(np.intp)
         there = (numbers >= -n) & (numbers < n)
         mask[numbers[there]] = True

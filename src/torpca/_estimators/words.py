@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from torpca._estimators.labels import TYPES
+from torpca._numbers import counted, whole
 
 # Why there are so many components, for each rule of `RankChoice`; `{gap}` and `{explained}` are
 # filled in where they are known.
@@ -39,12 +40,14 @@ def reason_for_rank(rule: str, gap: float | None = None, explained: float | None
 
 def components(k: int) -> str:
     """`k` components, in words."""
-    return f"{k} component{'s' * (k != 1)}"
+    return counted(k, "component")
 
 
 def count(number: float) -> str:
     """A large number as people say it: two digits below ten, whole ones above."""
-    return f"{number:.2g}" if number < 10 else f"{number:,.0f}" if number < 1e6 else f"{number:.0e}"
+    if 10 <= number < 1e6:
+        return whole(round(number))
+    return f"{number:.2g}" if number < 10 else f"{number:.0e}"
 
 
 def percent(share: float) -> str:

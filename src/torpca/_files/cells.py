@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._files.errors import TableError, counted, need, shown
+from torpca._files.errors import TableError, need, shown
+from torpca._numbers import counted
 from torpca._sources.base import Floats, Mask
 
 # Marks of a missing value that spreadsheets, databases, R, pandas and the UCI collection write.

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from torpca._files.errors import TableError, counted, listed, shown, similar
+from torpca._files.errors import TableError, listed, shown, similar
+from torpca._numbers import counted
 
 NO_NAME = "it has no name; row names written by R or pandas look like that"
 

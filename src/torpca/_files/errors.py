@@ -7,6 +7,8 @@ import importlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from torpca._numbers import whole
+
 # A sentence names so many columns or rows, and counts the rest.
 NAMED = 5
 # A cell or a name of a file may be a page long; a sentence shows its beginning.
@@ -50,13 +52,8 @@ def listed(things: Iterable[object], total: int | None = None) -> str:
     total = len(all_things) if total is None else total
     words = [str(thing) for thing in all_things[:NAMED]]
     if total > len(words):
-        return f"{', '.join(words)} and {total - len(words)} more"
+        return f"{', '.join(words)} and {whole(total - len(words))} more"
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def counted(n: int, thing: str, plural: str = "") -> str:
-    """``1 row``, ``1 200 rows``."""
-    return f"{n:,} {thing if n == 1 else plural or thing + 's'}".replace(",", " ")
 
 
 def similar(name: str, names: Sequence[str]) -> str:

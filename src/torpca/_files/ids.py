@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._files.errors import TableError, counted, need, shown
+from torpca._files.errors import TableError, need, shown
 from torpca._files.stored import Texts
+from torpca._names import FROM_ONE
+from torpca._numbers import counted
 
 
 def texts(column: Any) -> Texts:
@@ -45,8 +47,9 @@ def row_names(
     n = sum(map(len, pieces))
     if n * width > memory_bytes:
         raise TableError(
-            f"Column {shown(column)} cannot name the rows: its longest value has {width // 4} "
-            f"characters, too many for {counted(n, 'row')}. Name the rows by another column."
+            f"Column {shown(column)} cannot name the rows: its longest value has "
+            f"{counted(width // 4, 'character')}, too many for {counted(n, 'row')}. Name the rows "
+            "by another column."
         )
     names = np.concatenate(pieces)[rows]
     notes = [f"Rows are named by column {shown(column)}."]
@@ -57,7 +60,10 @@ def row_names(
         names[nameless] = words
         which = counted(len(nameless), "row")
         verb = "is" if len(nameless) == 1 else "are"
-        notes.append(f"{which} without a value in column {shown(column)} {verb} called by number.")
+        notes.append(
+            f"{which} without a value in column {shown(column)} {verb} called by "
+            f"number, {FROM_ONE}."
+        )
     # Hashes take less room than the names, and two that agree by chance are next to impossible.
     distinct = len(np.unique(np.fromiter(map(hash, names), dtype=np.int64, count=len(names))))
     if distinct < len(names):

@@ -12,10 +12,12 @@ from typing import IO, Any
 import numpy as np
 
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, counted, listed, reason_of, shown
+from torpca._files.errors import TableError, listed, reason_of, shown
 from torpca._files.ids import texts_of_numbers
 from torpca._files.scratch import Scratch
-from torpca._files.stored import Numbers, StoredArray, numbered
+from torpca._files.stored import Numbers, StoredArray
+from torpca._names import feature_names
+from torpca._numbers import counted
 
 SUFFIXES = (".npy", ".npz")
 # Names of an array of an .npz file that holds the names of the columns.
@@ -199,9 +201,9 @@ def from_array(
     names: Sequence[str] | None = None,
     notes: tuple[str, ...] = (),
 ) -> StoredArray:
-    """Columns of an array, called x1, x2, ... unless they have names."""
+    """Columns of an array, called x0, x1, ... unless they have names."""
     if names is None:
-        names = numbered(array.shape[1])
+        names = feature_names(array.shape[1])
     wanted = wanted.checked(title, names)
     chosen = wanted.choose(title, names, [""] * len(names))
     labels = None

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, counted, need, reason_of, shown
+from torpca._files.errors import TableError, need, reason_of, shown
 from torpca._files.ids import texts
 from torpca._files.stored import Numbers, Stored, Texts, rows_of
+from torpca._numbers import counted
 from torpca._sources.base import Mask
 
 SUFFIXES = (".parquet", ".pq")

@@ -64,7 +64,7 @@ def read_table(
     decimal : {".", ","}, default="."
         What stands before the decimals of numbers in a text file.
     header : bool, default=True
-        Whether a text file begins with a line of names; without, columns are called x1, x2, ...
+        Whether a text file begins with a line of names; without, columns are called x0, x1, ...
     chunk_bytes : int, default=2**23
         Numbers (in bytes) read at a time.
     memory_bytes : int, default=10**9
@@ -95,9 +95,9 @@ def read_table(
     >>> np.save(path, [[1.0, 2.0, 5.0], [3.0, np.nan, 6.0], [0.5, 4.0, 7.0]])
     >>> table = read_table(path, missing="drop-rows")
     >>> table.X.shape, table.names, table.ids.tolist()
-    ((2, 3), ('x1', 'x2', 'x3'), ['1', '3'])
+    ((2, 3), ('x0', 'x1', 'x2'), ['1', '3'])
     >>> print(table.notes[0])
-    1 row of 3 was left out because a value is missing: 2.
+    1 row of 3 was left out because a value is missing: 2, counted from 1.
     >>> folder.cleanup()
     """
     if missing not in ("error", "drop-rows"):

@@ -102,11 +102,6 @@ def result_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype.newbyteorder("=") == np.float32 else np.float64)
 
 
-def numbered(d: int) -> tuple[str, ...]:
-    """Names x1, x2, ... for columns that have none."""
-    return tuple(f"x{i}" for i in range(1, d + 1))
-
-
 def rows_of(chunk_bytes: int, n_columns: int) -> int:
     """Rows that take `chunk_bytes` as float64, at least one."""
     return max(1, chunk_bytes // (8 * max(1, n_columns)))

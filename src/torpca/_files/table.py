@@ -11,10 +11,12 @@ import numpy.typing as npt
 
 from torpca._files.choose import Wanted, check_enough
 from torpca._files.chunked import ChunkedSource
-from torpca._files.errors import NAMED, TableError, counted, listed, shown
+from torpca._files.errors import NAMED, TableError, listed, shown
 from torpca._files.gaps import Gaps
 from torpca._files.ids import row_names, row_numbers
 from torpca._files.stored import Numbers, Stored, Texts, windows
+from torpca._names import FROM_ONE
+from torpca._numbers import counted, whole
 from torpca._sources import as_source
 
 # More rows than this share left out are worth a word on why.
@@ -155,9 +157,9 @@ def about_dropped(dropped: npt.NDArray[np.intp], n: int, missing_in: str) -> lis
     if not len(dropped):
         return []
     which = listed(dropped[:NAMED], len(dropped))
-    rows = f"{counted(len(dropped), 'row')} of {counted(n, 'row').split(' row')[0]}"
+    rows = f"{counted(len(dropped), 'row')} of {whole(n)}"
     verb = "was" if len(dropped) == 1 else "were"
-    told = [f"{rows} {verb} left out because a value is missing: {which}."]
+    told = [f"{rows} {verb} left out because a value is missing: {which}, {FROM_ONE}."]
     if len(dropped) > MANY * n:
         told.append(
             f"Most values are missing in {missing_in}: without such columns (--exclude) more rows "

@@ -16,11 +16,13 @@ import numpy as np
 
 from torpca._files.cells import TextColumn
 from torpca._files.choose import Wanted, places_among
-from torpca._files.errors import TableError, counted, listed, need, reason_of, shown
+from torpca._files.errors import TableError, listed, need, reason_of, shown
 from torpca._files.growing import Growing
 from torpca._files.ids import texts
 from torpca._files.opened import Rejoined, can_be_read_again, opened
-from torpca._files.stored import StoredArray, Texts, numbered
+from torpca._files.stored import StoredArray, Texts
+from torpca._names import feature_names
+from torpca._numbers import counted
 
 Progress = Callable[[int, int | None], None]
 
@@ -55,7 +57,7 @@ def read_text(
         first = first_record(file, title, delimiter)
         names, rest = first.names, file
         if not header:
-            names = list(numbered(len(names)))
+            names = list(feature_names(len(names)))
             rest = io.BufferedReader(Rejoined(first.raw, file))
         wanted = wanted.checked(title, names)
         ids = None if wanted.id_column is None else names.index(wanted.id_column)

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, counted, listed, need, reason_of, shown
+from torpca._files.errors import TableError, listed, need, reason_of, shown
 from torpca._files.ids import texts_of_numbers
 from torpca._files.npy import Header, check_table, why_no_numbers
-from torpca._files.stored import Numbers, Stored, Texts, numbered, result_dtype, rows_of, windows
+from torpca._files.stored import Numbers, Stored, Texts, result_dtype, rows_of, windows
 from torpca._files.zarr_chunks import check_chunks, check_codecs
+from torpca._names import feature_names
+from torpca._numbers import counted
 from torpca._sources.base import Mask
 
 # Files that tell a Zarr folder from any other, of versions 3 and 2 of the format.
@@ -39,7 +41,7 @@ class StoredZarr(Stored):
         self.path = path
         with self._opened() as array:
             n, d = array.shape
-            names = numbered(d)
+            names = feature_names(d)
             wanted = wanted.checked(str(path), names)
             self.id_column = wanted.id_column
             chosen = wanted.choose(str(path), names, [""] * d)
@@ -69,7 +71,7 @@ class StoredZarr(Stored):
         if self.id_column is None:
             return None
         with self._opened() as array:
-            place = numbered(array.shape[1]).index(self.id_column)
+            place = feature_names(array.shape[1]).index(self.id_column)
             return [texts_of_numbers(np.asarray(array[:, place]))]
 
     @contextmanager

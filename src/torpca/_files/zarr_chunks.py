@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._files.errors import TableError, counted, shown
+from torpca._files.errors import TableError, shown
+from torpca._numbers import counted
 
 # Codecs from bytes or numbers to bytes or numbers, of Zarr and of numcodecs. Others are for Python
 # objects, one of which, pickle, runs whatever code is in the file.

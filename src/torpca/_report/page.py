@@ -10,6 +10,7 @@ from string import Template
 import numpy as np
 
 from torpca._answer import Answer
+from torpca._numbers import counted, whole
 from torpca._report import words
 from torpca._report.encode import safe_json, short, text
 from torpca._report.payload import KINDS, payload
@@ -79,7 +80,6 @@ def page_of(answer: Answer, detail: Detail) -> str:
     """The page with as much as `detail` says."""
     style = part("style.css")
     script = '"use strict";\n(() => {\n' + "\n".join(part(f"{s}.js") for s in SCRIPTS) + "})();\n"
-    n, m = len(answer.ids), len(answer.extreme)
     drawn = drawn_rows(answer, detail)
     return Template(part("page.html")).substitute(
         policy=text(policy(style, script)),
@@ -95,18 +95,19 @@ def page_of(answer: Answer, detail: Detail) -> str:
         legend=legend(answer),
         drawn=" ".join(
             text(s)
-            for s in [words.drawn_words(answer, drawn), *words.left_out_words(answer, detail)]
+            for s in [
+                words.drawn_words(answer, drawn),
+                words.number_words(answer),
+                *words.left_out_words(answer, detail),
+            ]
+            if s
         ),
         dashed=text(dashed_words(answer, detail)),
         rank=paragraphs(words.rank_words(answer)),
         components=component_table(answer),
         fit=paragraphs([words.fit_words(answer)]),
         history=history_table(answer),
-        flagged=text(
-            f"{words.count(m, 'row')} of {n:,}, the most extreme first."
-            if m
-            else "No row is flagged."
-        ),
+        flagged=text(words.flagged_words(answer)),
         notes=bullets(answer.notes) or "<p>Nothing was left out or changed before the fit.</p>",
         assumptions=bullets(words.assumptions(answer)),
         all_warnings=bullets(answer.warnings) or "<p>The fit gave no warnings.</p>",
@@ -171,11 +172,11 @@ def warning_box(answer: Answer) -> str:
 def key_figures(answer: Answer) -> str:
     """The numbers a reader looks for first."""
     pairs = [
-        counted(len(answer.ids), "row"),
-        counted(len(answer.names), "feature"),
-        counted(len(answer.explained), "component"),
+        key_count(len(answer.ids), "row"),
+        key_count(len(answer.names), "feature"),
+        key_count(len(answer.explained), "component"),
         (words.percent(float(np.sum(answer.explained))), "of the variance of the good rows"),
-        counted(len(answer.extreme), "flagged row"),
+        key_count(len(answer.extreme), "flagged row"),
         (words.degrees(answer.angle), "between ordinary PCA and this fit"),
     ]
     return "".join(
@@ -183,9 +184,9 @@ def key_figures(answer: Answer) -> str:
     )
 
 
-def counted(n: int, thing: str) -> tuple[str, str]:
+def key_count(n: int, thing: str) -> tuple[str, str]:
     """A number and the name of what it counts."""
-    number, name = words.count(n, thing).split(" ", 1)
+    number, name = counted(n, thing).split(" ", 1)
     return number, name
 
 
@@ -205,7 +206,7 @@ def legend(answer: Answer) -> str:
         items += (
             f'<li><svg class="sign kind-{number}" aria-hidden="true" viewBox="-8 -8 16 16">'
             f'<use href="#sign-{number}"/></svg><span><strong>{text(kind)}</strong> '
-            f'<span class="count">{how_many:,}</span><br><small>{text(words.KIND_WORDS[kind])}'
+            f'<span class="count">{whole(how_many)}</span><br><small>{text(words.KIND_WORDS[kind])}'
             "</small></span></li>"
         )
     return items
@@ -230,7 +231,7 @@ def component_table(answer: Answer) -> str:
 def history_table(answer: Answer) -> str:
     """What each iteration did."""
     return "".join(
-        f'<tr><th scope="row">{number}</th><td>{step.n_kept:,}</td>'
+        f'<tr><th scope="row">{number}</th><td>{whole(step.n_kept)}</td>'
         f"<td>{step.subspace_change:.2g}</td></tr>"
         for number, step in enumerate(answer.history, start=1)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import eq
 from typing import Any
 
 import numpy as np
@@ -69,10 +68,11 @@ def kind_numbers(types: npt.NDArray[np.str_]) -> npt.NDArray[np.uint8]:
 
 def row_ids(answer: Answer, drawn: Drawn, detail: Detail) -> list[str] | None:
     """Labels of the drawn rows; None if they are the row numbers, counted from 1."""
+    if answer.numbered:
+        return None
     rows = drawn.rows if detail.labelled is None else drawn.rows[: detail.labelled]
     ids: list[str] = answer.ids[rows].tolist()
-    numbers = answer.numbers[rows].tolist()
-    return None if all(map(eq, ids, map(str, numbers))) else ids
+    return ids
 
 
 # ---- scores -------------------------------------------------------------------------------------

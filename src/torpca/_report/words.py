@@ -8,6 +8,8 @@ import numpy as np
 
 from torpca._answer import Answer
 from torpca._bands import main_bands
+from torpca._names import FROM_ONE
+from torpca._numbers import counted, figures, whole
 from torpca._report.encode import short
 from torpca._report.rows import Detail, Drawn
 
@@ -37,18 +39,19 @@ def headline(answer: Answer) -> str:
     """The answer in one sentence."""
     n, m = len(answer.ids), len(answer.extreme)
     if answer.new:
-        which = f"{m:,} of {count(n, 'new row')} {'is' if m == 1 else 'are'}"
-        return f"{which if m else f'None of {n:,} new rows is'} beyond the limits of the model."
+        which = f"{whole(m)} of {counted(n, 'new row')} {'is' if m == 1 else 'are'}"
+        which = which if m else f"None of {whole(n)} new rows is"
+        return f"{which} beyond the limits of the model."
     if m == 0:
-        return f"All {count(n, 'row')} agree: none is farther out than the limits allow."
+        return f"All {counted(n, 'row')} agree: none is farther out than the limits allow."
     if by_chance(answer):
         return (
-            f"{m:,} of {count(n, 'row')} {'is' if m == 1 else 'are'} beyond a limit, about as many "
-            "as chance alone would put there."
+            f"{whole(m)} of {counted(n, 'row')} {'is' if m == 1 else 'are'} beyond a limit, about "
+            "as many as chance alone would put there."
         )
     if m == 1:
-        return f"One of {count(n, 'row')} is unlike the others."
-    return f"{m:,} of {count(n, 'row')} ({percent(m / n)}) are unlike the others."
+        return f"One of {counted(n, 'row')} is unlike the others."
+    return f"{whole(m)} of {counted(n, 'row')} ({percent(m / n)}) are unlike the others."
 
 
 def lead(answer: Answer) -> list[str]:
@@ -76,7 +79,7 @@ def variance_words(answer: Answer) -> str:
         return "The other rows are all the same, so there is no direction in which they differ."
     whose = " of the good rows" if len(answer.extreme) else ""
     share = percent(float(np.sum(answer.explained)))
-    return f"{count(k, 'component')} describe{'s' * (k == 1)} {share} of the variance{whose}."
+    return f"{counted(k, 'component')} describe{'s' * (k == 1)} {share} of the variance{whose}."
 
 
 def ordinary_words(answer: Answer) -> str:
@@ -126,13 +129,13 @@ def times_beyond(answer: Answer, row: int) -> str:
         return ""
     if times >= 1e6:
         return "more than a million times"
-    return f"{times:.1f} times" if times < 10 else f"{times:,.0f} times"
+    return f"{times:.1f} times" if times < 10 else f"{whole(round(times))} times"
 
 
 def rank_words(answer: Answer) -> list[str]:
     """Why as many components, and what speaks for it."""
     choice = answer.rank
-    k = count(choice.rank, "component")
+    k = counted(choice.rank, "component")
     share = percent(float(np.sum(answer.explained)))
     explained = f"Together they describe {share} of the variance of the good rows."
     if choice.rank == 1:
@@ -155,8 +158,8 @@ def rank_words(answer: Answer) -> list[str]:
         )
     elif choice.rule == "exact":
         why = (
-            f"More than half of the rows lie in {count(choice.rank, 'direction')} up to rounding: "
-            "these rows have no noise, and the number is certain."
+            f"More than half of the rows lie in {counted(choice.rank, 'direction')} up to "
+            "rounding: these rows have no noise, and the number is certain."
         )
     elif choice.rule == "edge":
         why = (
@@ -173,7 +176,7 @@ def rank_words(answer: Answer) -> list[str]:
 
 def fit_words(answer: Answer) -> str:
     """Whether and how fast the fit settled."""
-    steps = count(len(answer.history), "iteration")
+    steps = counted(len(answer.history), "iteration")
     if not answer.history:
         return "The fit needed no iterations."
     kept = [step.n_kept for step in answer.history]
@@ -192,12 +195,26 @@ def drawn_words(answer: Answer, drawn: Drawn) -> str:
     m, good = len(answer.extreme), len(answer.ids) - len(answer.extreme)
     shown = len(drawn.rows) - drawn.n_flagged
     if shown == good and drawn.n_flagged == m:
-        return f"The pictures show all {count(len(answer.ids), 'row')}."
-    flagged = {0: "", 1: "the flagged row and "}.get(m, f"all {m:,} flagged rows and ")
+        return f"The pictures show all {counted(len(answer.ids), 'row')}."
+    flagged = {0: "", 1: "the flagged row and "}.get(m, f"all {whole(m)} flagged rows and ")
     if drawn.n_flagged < m:
-        flagged = f"the {drawn.n_flagged:,} most extreme of {m:,} flagged rows and "
-    some = f"a sample of {shown:,} of" if shown < good else "all of"
-    return f"The pictures show {flagged}{some} the {good:,} other rows."
+        flagged = f"the {whole(drawn.n_flagged)} most extreme of {whole(m)} flagged rows and "
+    some = f"a sample of {whole(shown)} of" if shown < good else "all of"
+    return f"The pictures show {flagged}{some} the {whole(good)} other rows."
+
+
+def flagged_words(answer: Answer) -> str:
+    """How many rows the table lists, and in which order."""
+    m = len(answer.extreme)
+    if m == 0:
+        return "No row is flagged."
+    said = f"{counted(m, 'row')} of {whole(len(answer.ids))}, the most extreme first."
+    return f"{said} {number_words(answer)}".rstrip()
+
+
+def number_words(answer: Answer) -> str:
+    """What the numbers by which rows are called count; empty if rows have names."""
+    return f"Rows are {FROM_ONE}, by their lines of data." if answer.numbered else ""
 
 
 def left_out_words(answer: Answer, detail: Detail) -> list[str]:
@@ -206,13 +223,13 @@ def left_out_words(answer: Answer, detail: Detail) -> list[str]:
     words = []
     if detail.explained is not None and m > detail.explained:
         words.append(
-            f"Features are named for the {detail.explained:,} most extreme rows only, or this page "
-            "would be too large."
+            f"Features are named for the {whole(detail.explained)} most extreme rows only, or this "
+            "page would be too large."
         )
     if detail.labelled is not None and len(answer.ids) > detail.labelled:
         words.append(
-            f"Rows after the {detail.labelled:,} most extreme are called by their row numbers, "
-            "counted from 1, or this page would be too large."
+            f"Rows after the {whole(detail.labelled)} most extreme are called by their row "
+            f"numbers, {FROM_ONE}, or this page would be too large."
         )
     return words
 
@@ -269,11 +286,6 @@ NARROW = "\u00a0"
 # ---- numbers and lists -------------------------------------------------------------------------
 
 
-def count(n: int, thing: str) -> str:
-    """A number of things."""
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
-
-
 def percent(share: float) -> str:
     """A share in per cent, no more precise than is of use."""
     value = 100 * share
@@ -292,14 +304,6 @@ def degrees(angle: float) -> str:
     if angle < 0.1:
         return "less than 0.1°"
     return f"{angle:.1f}°" if angle < 10 else f"{angle:.0f}°"
-
-
-def figures(value: float) -> str:
-    """A number with three figures, in words a reader of tables is used to."""
-    if value != 0 and not 1e-3 <= abs(value) < 1e6:
-        return f"{value:.2e}"
-    rounded = float(f"{value:.3g}")
-    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
 
 
 def listed(parts: list[str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from torpca._names import FROM_ZERO
+
 
 def pyplot() -> Any:
     """Return `matplotlib.pyplot`, or say how to get it."""
@@ -76,6 +78,11 @@ def legend_outside(ax: Any, handles: Iterable[Any], title: str | None = None) ->
             handle.set_sizes([36.0])
             handle.set_alpha(1.0)
     return legend
+
+
+def rows_title(ids: Any) -> str:
+    """What a legend is about: rows and, if they have no `ids`, from where they are counted."""
+    return f"rows, {FROM_ZERO}" if ids is None else "rows"
 
 
 def tidy(ax: Any) -> None:

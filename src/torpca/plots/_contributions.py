@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._estimators.words import count, percent
+from torpca._names import FROM_ZERO
+from torpca._numbers import counted
 from torpca._shares import parts_of
 from torpca._sources import as_source
 from torpca._sources.base import Floats, to_numpy
-from torpca.plots._canvas import axes_for, legend_outside, one_line, tidy
+from torpca.plots._canvas import axes_for, legend_outside, one_line, rows_title, tidy
 from torpca.plots._door import Subject, limits_of, names_of, numbers, same_length, subject
 
 # Colours and hatches of several rows; more could not be told apart.
@@ -40,6 +42,8 @@ class ContributionsDisplay:
         Labels of the rows.
     reasons : sequence of str of length m, optional
         Which distance of each row is meant and how far out it is.
+    numbered : bool, default=False
+        Whether `ids` are numbers of rows, counted from 0, and no names.
 
     Attributes
     ----------
@@ -73,11 +77,13 @@ class ContributionsDisplay:
         names: Sequence[str],
         ids: Sequence[Any] | npt.NDArray[Any],
         reasons: Sequence[str] | None = None,
+        numbered: bool = False,
     ) -> None:
         self.shares = shares
         self.names = names
         self.ids = ids
         self.reasons = reasons
+        self.numbered = numbered
 
     @classmethod
     def from_estimator(
@@ -100,8 +106,8 @@ class ContributionsDisplay:
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
             Rows, new ones or those of the fit.
         rows : int, label or sequence of up to eight of them, optional
-            Rows to explain: their numbers, or labels of the index if X is a pandas frame. By
-            default the most extreme one.
+            Rows to explain: their numbers, counted from 0, or labels of the index if X is a
+            pandas frame. By default the most extreme one.
         distance : {"auto", "score", "orthogonal"}, default="auto"
             Distance to explain; "auto": for each row that which is farther beyond its limit.
         feature_names : sequence of str of length n_features, optional
@@ -125,6 +131,7 @@ class ContributionsDisplay:
             names=names_of(feature_names, it.names, shares.shape[1]),
             ids=places if it.ids is None else it.ids[places],
             reasons=reasons,
+            numbered=it.ids is None,
         ).plot(ax, **options)
 
     @classmethod
@@ -147,7 +154,7 @@ class ContributionsDisplay:
         feature_names : sequence of str of length n_features, optional
             By default x0, x1, ...
         ids : sequence of length m, optional
-            Labels of the rows; by default their numbers.
+            Labels of the rows; by default their numbers, counted from 0.
         ax : matplotlib Axes, optional
             Where to draw; by default in a new figure.
         **options
@@ -166,6 +173,7 @@ class ContributionsDisplay:
             shares=parts / np.where(size > 0, size, 1.0),
             names=names_of(feature_names, None, parts.shape[1]),
             ids=list(range(len(parts))) if ids is None else ids,
+            numbered=ids is None,
         ).plot(ax, **options)
 
     def plot(
@@ -246,14 +254,15 @@ class ContributionsDisplay:
             rest = np.clip(1.0 - np.sum(np.abs(shown), axis=1), 0.0, 1.0)
             few, most = percent(float(np.min(rest))), percent(float(np.max(rest)))
             together = few if few == most else f"{few} to {most}"
-            name += f"\n{n_others:,} other feature{'s' * (n_others != 1)} have {together}"
+            name += f"\n{counted(n_others, 'other feature')} have {together}"
         return name
 
     def _write_rows(self, legend: bool) -> None:
         """Say which rows these are: above the axes, or in a legend if there are several."""
         reasons = [""] * len(self.bars_) if self.reasons is None else self.reasons
+        said = f", {FROM_ZERO}" if self.numbered and len(self.bars_) == 1 else ""
         labels = [
-            f"row {one_line(row)}" + (f": {reason}" if reason else "")
+            f"row {one_line(row)}{said}" + (f": {reason}" if reason else "")
             for row, reason in zip(self.ids, reasons, strict=True)
         ]
         self.legend_ = None
@@ -263,7 +272,8 @@ class ContributionsDisplay:
         for bars, label in zip(self.bars_, labels, strict=True):
             bars.set_label(label)
         if legend:
-            self.legend_ = legend_outside(self.ax_, self.bars_)
+            title = rows_title(None if self.numbered else self.ids)
+            self.legend_ = legend_outside(self.ax_, self.bars_, title)
 
 
 # ---- what is drawn -------------------------------------------------------------------------------
@@ -287,7 +297,7 @@ def row_numbers(it: Subject, rows: Any) -> npt.NDArray[np.intp]:
         unknown = [
             row for row in wanted if not isinstance(row, int | np.integer) or not -n <= row < n
         ]
-        allowed = f"row numbers below {n}"
+        allowed = f"row numbers below {n}, {FROM_ZERO}"
         found = [] if unknown else [np.array([row % n]) for row in wanted]
     if unknown:
         raise ValueError(f"rows names {unknown[0]!r}, but allowed are {allowed}.")

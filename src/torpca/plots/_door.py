@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from torpca._estimators.base import RobustSubspaceEstimator
 from torpca._estimators.labels import TYPES
+from torpca._names import feature_names
 from torpca._ordinary import OrdinaryPCA, ordinary_pca
 from torpca._sources.base import Floats, to_numpy
 
@@ -135,7 +136,7 @@ def names_of(given: Sequence[str] | None, known: Any, d: int) -> tuple[str, ...]
     """Names of d features: those given, else those known, else x0, x1, ..."""
     names = given if given is not None else known
     if names is None:
-        return tuple(f"x{i}" for i in range(d))
+        return feature_names(d)
     if len(names) != d:
         raise ValueError(
             f"feature_names has {len(names)} names, but there are {d} features: give one for each."

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._sources.base import Floats
-from torpca.plots._canvas import axes_for, legend_outside, settle, tidy
+from torpca.plots._canvas import axes_for, legend_outside, rows_title, settle, tidy
 from torpca.plots._door import (
     both_limits,
     distances_and_types,
@@ -109,7 +109,8 @@ class OutlierMapDisplay:
 optional
             Rows to draw, new ones or those of the fit; by default those of the fit.
         ids : sequence of length n_samples, optional
-            Labels of the rows; by default the index of a pandas frame, else their numbers.
+            Labels of the rows; by default the index of a pandas frame, else their numbers,
+            counted from 0.
         ax : matplotlib Axes, optional
             Where to draw; by default in a new figure.
         **options
@@ -153,7 +154,7 @@ optional
         types : array-like of str of shape (n_samples,), optional
             What kind of row each is; by default by the limits.
         ids : sequence of length n_samples, optional
-            Labels of the rows; by default their numbers.
+            Labels of the rows; by default their numbers, counted from 0.
         ax : matplotlib Axes, optional
             Where to draw; by default in a new figure.
         **options
@@ -231,7 +232,8 @@ optional
         ax.set_xlabel("score distance (standard deviations)")
         ax.set_ylabel("orthogonal distance")
         tidy(ax)
-        self.legend_ = legend_outside(ax, self.points_.values(), "rows") if legend else None
+        title = rows_title(self.ids)
+        self.legend_ = legend_outside(ax, self.points_.values(), title) if legend else None
         settle(ax, is_new)
         rows = self._most_extreme(n_labels)
         ids = rows if self.ids is None else [self.ids[i] for i in rows]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torpca._numbers import whole
 from torpca._sources.base import Floats
 
 # Regular rows drawn; more would only make the same cloud darker, slowly.
@@ -62,7 +63,9 @@ def draw_rows(
         look = LOOKS[kind]
         # Many points are drawn smaller, thousands also fainter, or they would be one blot.
         shrink = float(np.clip((100 / max(len(rows), 1)) ** 0.3, 0.2, 1.0))
-        left_out = f"{len(rows):,} of {total:,} drawn" if len(rows) < total else f"{total:,}"
+        how_many = whole(total)
+        if len(rows) < total:
+            how_many = f"{whole(len(rows))} of {how_many} drawn"
         points[kind] = ax.scatter(
             x[rows],
             y[rows],
@@ -72,7 +75,7 @@ def draw_rows(
             linewidths=look.edge if len(rows) <= 1000 else 0.0,
             edgecolors="none" if look.edge == 0 else "white",
             alpha=0.7 if kind == "regular" else 1.0 if len(rows) <= 1000 else 0.6,
-            label=f"{kind} ({left_out})",
+            label=f"{kind} ({how_many})",
             zorder=2 + 0.1 * level,
             # Thousands of points make a PDF slow to open.
             rasterized=len(rows) > 2000,

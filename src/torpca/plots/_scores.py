@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from torpca._estimators.words import percent
 from torpca._sources.base import Floats, to_numpy
-from torpca.plots._canvas import axes_for, legend_outside, settle, tidy, two_axes_for
+from torpca.plots._canvas import axes_for, legend_outside, rows_title, settle, tidy, two_axes_for
 from torpca.plots._door import (
     Subject,
     distances_and_types,
@@ -136,7 +136,8 @@ class ScoresDisplay:
         plain : bool, default=False
             Whether to draw ordinary PCA of the rows X beside ours.
         ids : sequence of length n_samples, optional
-            Labels of the rows; by default the index of a pandas frame, else their numbers.
+            Labels of the rows; by default the index of a pandas frame, else their numbers,
+            counted from 0.
         ax : matplotlib Axes, optional
             Where to draw, a pair of them if `plain`; by default in a new figure.
         **options
@@ -207,7 +208,7 @@ class ScoresDisplay:
         plain_scores, plain_explained : array-like of shapes (n_samples, k) and (k,), optional
             Coordinates and shares of ordinary PCA, drawn beside.
         ids : sequence of length n_samples, optional
-            Labels of the rows; by default their numbers.
+            Labels of the rows; by default their numbers, counted from 0.
         ax : matplotlib Axes, optional
             Where to draw, a pair of them with `plain_scores`; by default in a new figure.
         **options
@@ -298,7 +299,7 @@ class ScoresDisplay:
             self.plain_ax_.set_title("ordinary PCA", loc="left", fontsize=10)
             ax.set_title("outlier-robust PCA", loc="left", fontsize=10)
         handles = [*self.points_.values(), self.ellipse_]
-        self.legend_ = legend_outside(ax, handles, "rows") if legend else None
+        self.legend_ = legend_outside(ax, handles, rows_title(self.ids)) if legend else None
         settle(ax, is_new)
         rows = self._farthest(n_labels)
         ids = rows if self.ids is None else [self.ids[i] for i in rows]

@@ -31,7 +31,7 @@ function drawCurve(host, points, log) {
   const y = (v) => edge.top + inY * (1 - (v - low) / (high - low));
   for (const tick of (log ? logTicks : wholeTicks)(low, high, inY / 40)) {
     made.append(svg("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(tick), y2: y(tick) }));
-    made.append(svg("text", { x: edge.left - 7, y: y(tick) + 4, "text-anchor": "end" }, log ? figures(10 ** tick) : tick.toLocaleString("en")));
+    made.append(svg("text", { x: edge.left - 7, y: y(tick) + 4, "text-anchor": "end" }, log ? figures(10 ** tick) : whole(tick)));
   }
   const every = Math.max(1, Math.ceil((points.length * 26) / inX));
   const bottom = edge.top + inY;

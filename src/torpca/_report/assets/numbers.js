@@ -26,6 +26,11 @@ function times(multiple) {
   return Number.isFinite(multiple) ? `${figures(multiple)}\u00a0× its limit` : "beyond a limit of zero";
 }
 
+// A whole number, as in the sentences: with a comma between thousands.
+function whole(n) {
+  return n.toLocaleString("en");
+}
+
 function many(n, thing) {
-  return `${n.toLocaleString("en")} ${thing}${n === 1 ? "" : "s"}`;
+  return `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
 }

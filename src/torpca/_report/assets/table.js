@@ -97,7 +97,7 @@ function showPage(state) {
   const from = state.page * PER_PAGE;
   const shown = state.found.slice(from, from + PER_PAGE);
   document.getElementById("table-body").replaceChildren(...shown.map(tableRow));
-  const range = shown.length > 0 ? `Rows ${(from + 1).toLocaleString("en")} to ${(from + shown.length).toLocaleString("en")} of ${state.found.length.toLocaleString("en")}` : "No row found";
+  const range = shown.length > 0 ? `Rows ${whole(from + 1)} to ${whole(from + shown.length)} of ${whole(state.found.length)}` : "No row found";
   document.getElementById("page-said").textContent = range;
   document.getElementById("table-said").textContent = `Flagged rows. ${range}.`;
   document.getElementById("page-back").disabled = state.page === 0;

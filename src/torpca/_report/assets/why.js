@@ -23,8 +23,8 @@ function drawWhy(body, i) {
   drawBars(bars, many.slice(0, BARS));
   const line = profile(i);
   if (line && data.shares.d > 30) {
-    const chart = element("div", { className: "chart", role: "img", ariaLabel: `Shares of all ${data.shares.d} features in their order` });
-    body.append(element("p", { className: "help", textContent: `All ${data.shares.d.toLocaleString("en")} features in their order` }), chart);
+    const chart = element("div", { className: "chart", role: "img", ariaLabel: `Shares of all ${whole(data.shares.d)} features in their order` });
+    body.append(element("p", { className: "help", textContent: `All ${whole(data.shares.d)} features in their order` }), chart);
     drawProfile(chart, line);
   }
   const left = 1 - many.slice(0, BARS).reduce((sum, [, share]) => sum + Math.abs(share), 0);
