@@ -338,8 +338,12 @@ def test_nothing_flagged(nothing_flagged, tmp_path):
 
 
 def test_a_subspace_that_did_not_settle_is_said(told):
-    assert "had not settled" not in summary_text(told)
-    assert "had not settled" in summary_text(replace(told, converged=False))
+    moving = replace(told.history[-1], subspace_change=0.01)
+    told = replace(told, history=(*told.history[:-1], moving))
+    assert "still moved" not in summary_text(told)
+    n = len(told.history)
+    said = f"{n}, and the subspace still moved by 1.0e-02"
+    assert said in summary_text(replace(told, converged=False))
 
 
 @pytest.mark.skipif(not OCTANE.is_file(), reason="needs the octane data")

@@ -319,7 +319,8 @@ def test_notes_and_warnings_are_all_there(small):
 
 
 def test_a_fit_that_did_not_settle_is_a_warning(small):
-    page = report_html(replace(small, converged=False))
+    moving = replace(small.history[-1], subspace_change=0.01)
+    page = report_html(replace(small, converged=False, history=(*small.history, moving)))
     assert "A warning" in page
     assert "did not settle" in page
 

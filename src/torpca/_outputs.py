@@ -18,6 +18,7 @@ import numpy.typing as npt
 from torpca._answer import Answer
 from torpca._atomic import atomic_write
 from torpca._bands import main_bands, shortened
+from torpca._estimators.settled import still_moving
 from torpca._estimators.words import reason_for_rank
 from torpca._names import FROM_ONE
 from torpca._numbers import counted, figures, whole
@@ -306,8 +307,11 @@ def summary_text(answer: Answer) -> str:
             f"{_percent(explained['with_bad_rows'])} with them, by ordinary PCA"
         )
         facts["angle"] = f"{answer.angle:.1f} degrees between ordinary PCA and ours"
-    if not told["converged"]:
-        facts["iterations"] = f"{told['iterations']}, and the subspace had not settled"
+    moved = still_moving(answer.converged, answer.history)
+    if moved is not None:
+        facts["iterations"] = (
+            f"{whole(told['iterations'])}, and the subspace still moved by {moved:.1e}"
+        )
     width = max(map(len, facts))
     title = printable(told["title"], 60)
     size = f"{counted(told['rows'], 'row')} of {counted(told['features'], 'feature')}"

@@ -104,6 +104,8 @@ def summary_lines(estimator: Any) -> list[tuple[str, str]]:
         n_iter = int(estimator.n_iter_)
         times = counted(n_iter, "iteration")
         settled = f"yes, in {times}" if estimator.converged_ else f"no, not in {times}"
+        if not estimator.converged_ and estimator.history_:
+            settled += f"; it still moved by {estimator.history_[-1].subspace_change:.1e}"
         lines.append(("Converged", settled))
     return lines
 

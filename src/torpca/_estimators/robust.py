@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,7 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from torpca._core.subspace import MEAN_ULPS, norm
 from torpca._estimators.base import RobustSubspaceEstimator
+from torpca._estimators.settled import still_moving
 from torpca._names import FROM_ZERO
+from torpca._numbers import whole
 from torpca._robust.fit import RobustFit, robust_fit
 from torpca._robust.options import Options
 from torpca._robust.origin import far_origin
@@ -22,6 +23,7 @@ from torpca._select.rank import RankRule
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
 from torpca._sources.parallel import single_threaded_blas
+from torpca._warn import warn
 
 # With fewer rows in agreement than this, those that disagree could as well be the good ones.
 AGREEMENT = 0.525
@@ -114,7 +116,8 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
     n_iter_ : int
         Iterations.
     converged_ : bool
-        Whether the subspace settled.
+        Whether the subspace settled. A fit that did not warns of it if the subspace still turned
+        by more than 1e-4 in the last iteration, as the sine of an angle.
 
     See Also
     --------
@@ -312,13 +315,13 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
                 f"considers for so many rows, {fit.rank.rank}, explaining "
                 f"{fit.rank.explained:.0%}. Give n_components"
             )
-        if not fit.converged:
+        if (moved := still_moving(fit.converged, fit.history)) is not None:
             doubts.append(
-                f"the subspace still moved by {fit.history[-1].subspace_change:.1e} in iteration "
-                f"{len(fit.history)}. Try a larger max_iter, or another n_components"
+                f"the subspace still moved by {moved:.1e} in iteration {whole(len(fit.history))}. "
+                "Try a larger max_iter, or another n_components"
             )
         for doubt in doubts:
-            warnings.warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning, stacklevel=4)
+            warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning)
 
     def _share_flagged(self, weights: Floats) -> float:
         flagged = self._scores(*self._training) < self.offset_

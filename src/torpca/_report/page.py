@@ -10,6 +10,7 @@ from string import Template
 import numpy as np
 
 from torpca._answer import Answer
+from torpca._estimators.settled import still_moving
 from torpca._numbers import counted, whole
 from torpca._report import words
 from torpca._report.encode import safe_json, short, text
@@ -158,7 +159,7 @@ def extreme_list(answer: Answer) -> str:
 def warning_box(answer: Answer) -> str:
     """What to be careful about, at the top; empty if there is nothing."""
     doubts = list(answer.warnings)
-    if not answer.converged:
+    if still_moving(answer.converged, answer.history) is not None:
         doubts.append(words.fit_words(answer))
     if not doubts:
         return ""

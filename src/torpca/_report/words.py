@@ -8,6 +8,7 @@ import numpy as np
 
 from torpca._answer import Answer
 from torpca._bands import main_bands
+from torpca._estimators.settled import still_moving
 from torpca._names import FROM_ONE
 from torpca._numbers import counted, figures, whole
 from torpca._report.encode import short
@@ -184,6 +185,12 @@ def fit_words(answer: Answer) -> str:
     part = " The first of them were on a part of the rows." if max(kept) > 4 * kept[0] else ""
     if answer.converged:
         return f"The fit settled after {steps}.{part}"
+    if still_moving(answer.converged, answer.history) is None:
+        moved = figures(answer.history[-1].subspace_change)
+        return (
+            f"The fit ended after {steps}, when the directions moved by no more than {moved}, as "
+            f"the sine of an angle: too little to matter.{part}"
+        )
     return (
         f"The fit did not settle in {steps}: the directions still moved in the last one. Take the "
         f"result as provisional, and try another number of components or more iterations.{part}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._sources.base import Array, Floats, Kernel, Mask, Rows, RowSource, gather
+from torpca._warn import warn
 
 
 class DaskSource(RowSource):
@@ -23,12 +23,11 @@ class DaskSource(RowSource):
                 "must be known. Call X.compute_chunk_sizes() first."
             )
         if X.numblocks[1] > 1:
-            warnings.warn(
+            warn(
                 f"X is a Dask array with its columns split into {X.numblocks[1]} chunks "
                 f"{X.chunks[1]}; rows are needed whole, so it is rechunked by rows at every pass. "
                 "Store it with X.rechunk({1: -1}) to save that work.",
                 UserWarning,
-                stacklevel=2,
             )
             X = X.rechunk({0: "auto", 1: -1})
         self.X = X

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +14,10 @@ from torpca._core.loop import Iteration
 from torpca._core.problem import check_finite, check_rank, check_real
 from torpca._core.result import RobustSubspace
 from torpca._core.subspace import fix_signs, subspace_change
+from torpca._numbers import counted
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, Mask
+from torpca._warn import warn
 
 
 @dataclass(frozen=True)
@@ -116,11 +117,8 @@ def hand_back(
         V, s = V[:, order], s[order]
     n_iter = len(history) if n_iter is None else n_iter
     if not converged:
-        warnings.warn(
-            f"stopped after {n_iter} iterations before the subspace settled. {advice}",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        steps = counted(n_iter, "iteration")
+        warn(f"stopped after {steps} before the subspace settled. {advice}", ConvergenceWarning)
     with np.errstate(over="ignore"):  # what no float can hold is infinite
         s = table.unit * s
     export = table.source.export
