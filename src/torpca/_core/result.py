@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from torpca._core.loop import Iteration
 
 
@@ -17,14 +20,14 @@ class RobustSubspace:
     sparse and Dask input).
     """
 
-    components: Any
+    components: npt.NDArray[Any]
     """Orthonormal principal directions, (k, n_features), largest singular value first. k is the
     rank asked for, or less: the kept rows may have lower rank, and TORP-N chooses its own."""
-    singular_values: Any
+    singular_values: npt.NDArray[Any]
     """Singular values of the kept rows, (k,)."""
-    support: Any
+    support: npt.NDArray[np.bool_]
     """Mask of the rows that were kept, (n_rows,), boolean."""
-    mean: Any
+    mean: npt.NDArray[Any] | None
     """Mean of the kept rows, (n_features,); None without centring."""
     n_iter: int
     """Iterations, over all ranks tried and excluding other points of a parameter grid."""

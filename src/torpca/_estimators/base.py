@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     OutlierMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from torpca._core.loop import Iteration
 from torpca._core.problem import check_finite
 from torpca._core.result import RobustSubspace
 from torpca._core.subspace import RESIDUAL_ULPS, norm
 from torpca._estimators.coordinates import Coordinates
+from torpca._estimators.fitting import checked_fit
 from torpca._estimators.html import NotebookSummary
 from torpca._estimators.labels import Labels
 from torpca._robust.limits import SLACK
@@ -50,6 +53,20 @@ class RobustSubspaceEstimator(
     }
 
     n_components: Any
+    n_components_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    explained_variance_: npt.NDArray[Any]
+    explained_variance_ratio_: npt.NDArray[Any]
+    support_: npt.NDArray[np.bool_]
+    history_: tuple[Iteration, ...]
+    n_iter_: int
+    converged_: bool
+    # What scikit-learn's classes add: it has no types, and a type checker knows nothing of them.
+    fit_transform: Callable[..., npt.NDArray[Any]]
+    fit_predict: Callable[..., npt.NDArray[np.int_]]
+    get_feature_names_out: Callable[..., npt.NDArray[np.object_]]
+    set_output: Callable[..., Self]
+    set_params: Callable[..., Self]
 
     def _store(
         self,
@@ -142,11 +159,14 @@ class PaperEstimator(RobustSubspaceEstimator):
         "callback": [None, callable],
     }
 
+    parameters_: Mapping[str, float]
+    grid_: tuple[Mapping[str, float], ...] | None
+
     def _find_subspace(self, source: RowSource) -> RobustSubspace:
         raise NotImplementedError
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> PaperEstimator:
+    @checked_fit
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Find the principal subspace of the good rows of `X`.
 
         Parameters

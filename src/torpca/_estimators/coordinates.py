@@ -28,15 +28,15 @@ class Coordinates:
     noise_variance_: float
     center: bool
     whiten: bool
-    components_: Any
-    mean_: Any
-    singular_values_: Any
+    components_: npt.NDArray[Any]
+    mean_: npt.NDArray[Any]
+    singular_values_: npt.NDArray[Any]
     n_samples_: int
     n_features_in_: int
     _check: Callable[[Any], tuple[RowSource, Floats]]
     _distances: Callable[[RowSource, Floats], tuple[Floats, Floats]]
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> npt.NDArray[Any]:
         """Coordinates of rows in the robust subspace.
 
         Parameters
@@ -55,7 +55,7 @@ class Coordinates:
             Y = Y / np.where(self._deviations > 0, self._deviations, 1.0)
         return source.export(Y)
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Any) -> npt.NDArray[Any]:
         """Rows of the original space from their coordinates.
 
         Parameters

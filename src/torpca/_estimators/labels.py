@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,24 +20,26 @@ TYPES = np.array([["regular", "orthogonal"], ["good leverage", "bad leverage"]])
 class Distances(NamedTuple):
     """Distances of rows, (n_samples,) each."""
 
-    score: Any
+    score: npt.NDArray[Any]
     """Inside the subspace, from the centre of the good rows, in standard deviations."""
-    orthogonal: Any
+    orthogonal: npt.NDArray[Any]
     """From the subspace, in the unit of the data."""
 
 
 class Contributions(NamedTuple):
     """Parts of each row's squared distances, by feature, (n_samples, n_features) each."""
 
-    score: Any
+    score: npt.NDArray[Any]
     """Non-negative; the rows sum to the squared score distances."""
-    orthogonal: Any
+    orthogonal: npt.NDArray[Any]
     """Non-negative; the rows sum to the squared orthogonal distances."""
 
 
 class Labels:
     """What an outlier detector offers, from a fitted subspace and limits on two distances."""
 
+    score_distances_: npt.NDArray[Any]
+    orthogonal_distances_: npt.NDArray[Any]
     cutoffs_: dict[str, float]
     offset_: float
     contamination: float | str
@@ -126,7 +128,7 @@ class Labels:
         """
         return self._types(*self._distances(*self._check(X)))
 
-    def set_contamination(self, contamination: float | str) -> Any:
+    def set_contamination(self, contamination: float | str) -> Self:
         """Cut the labels again for another share of outliers, without fitting again.
 
         Parameters

@@ -167,6 +167,8 @@ class NoisyTORP(PaperEstimator):
     3
     """
 
+    ranks_tried_: tuple[int, ...]
+
     _parameter_constraints = {
         **TORP._parameter_constraints,
         "search": [StrOptions({"binary", "linear"})],

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from torpca._core.subspace import MEAN_ULPS, norm
 from torpca._estimators.base import RobustSubspaceEstimator
+from torpca._estimators.fitting import checked_fit
 from torpca._estimators.settled import still_moving
 from torpca._names import FROM_ZERO
 from torpca._numbers import whole
@@ -19,7 +19,8 @@ from torpca._robust.fit import RobustFit, robust_fit
 from torpca._robust.options import Options
 from torpca._robust.origin import far_origin
 from torpca._robust.scale import feature_scales
-from torpca._select.rank import RankRule
+from torpca._robust.start import Start
+from torpca._select.rank import RankChoice, RankRule
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
 from torpca._sources.parallel import single_threaded_blas
@@ -162,6 +163,11 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         "random_state": ["random_state", np.random.Generator],
     }
 
+    scale_: npt.NDArray[Any] | None
+    weights_: npt.NDArray[Any]
+    rank_: RankChoice
+    start_: Start
+
     def __init__(
         self,
         n_components: int | float | str = "auto",
@@ -187,10 +193,10 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checked_fit
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, leave_out: Any = None
-    ) -> OutlierRobustPCA:
+    ) -> Self:
         """Find the principal components of the good rows of `X`.
 
         Parameters
