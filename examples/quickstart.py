@@ -10,7 +10,7 @@ from torpca.metrics import subspace_error
 X, basis, bad, _ = make_outlier_subspace(
     n=2000, d=50, r=5, fraction=0.4, outliers="mixed", noise=0.01, mean=10.0, random_state=0
 )
-print(f"{X.shape[0]} rows of {X.shape[1]} numbers near a 5-dimensional subspace, {bad.sum()} bad")
+print(f"{X.shape[0]:,} rows of {X.shape[1]} numbers near a 5-dimensional subspace, {bad.sum()} bad")
 
 model = OutlierRobustPCA().fit(X)
 k = model.n_components_

@@ -1,5 +1,6 @@
 """The documentation says what is true: its code runs, its links lead somewhere, its site builds."""
 
+import bisect
 import contextlib
 import importlib.util
 import io
@@ -11,11 +12,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import torpca
 from docs.hooks.tutorials import read_cells, run
 from torpca import OutlierRobustPCA, save_model
+from torpca._numbers import whole
+from torpca._robust.large import MAX_FEATURES, rows_to_begin_with
 from torpca.datasets import make_outlier_subspace
 from torpca.testing import RowSourceContract
 
@@ -237,3 +241,20 @@ def test_the_site_opens_from_a_folder_and_can_be_searched(site):
         chromium.close()
     assert not errors
     assert [url for url in asked if not url.startswith(("file:", "data:", "about:"))] == []
+
+
+def test_the_guide_says_how_many_rows_are_many():
+    guide = " ".join((DOCS / "user_guide.md").read_text(encoding="utf-8").split())
+
+    def many(n, d, k):
+        rng = np.random.default_rng(0)
+        return rows_to_begin_with((n, d), np.ones(n), k, rng) is not None
+
+    def fewest(d, k="auto"):
+        return bisect.bisect_left(range(10**5), True, key=lambda n: many(n, d, k))
+
+    assert f"not iterated on: {whole(fewest(50))} or more;" in guide
+    assert f"as many as hold {fewest(300) * 300 / 1e6:.2f} million numbers, but" in guide
+    assert f"but at least {whole(fewest(MAX_FEATURES))};" in guide
+    assert f"more than {MAX_FEATURES} features {whole(fewest(MAX_FEATURES + 1))};" in guide
+    assert f"never fewer than {fewest(50, 500) / 500:g} for each component" in guide

@@ -51,7 +51,7 @@ def standardized(copies):
 copies, group = genotypes(seed=0)
 X = standardized(copies)
 good = np.isin(group, ["A", "B", "C"])
-print(f"{X.shape[0]} people, {X.shape[1]} markers, {np.sum(~good)} of them should not count")
+print(f"{X.shape[0]} people, {X.shape[1]:,} markers, {np.sum(~good)} of them should not count")
 
 # %% [markdown]
 # ## The usual remedy

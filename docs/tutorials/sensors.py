@@ -55,7 +55,7 @@ history[2500:2560] = USUAL * stop + 0.1 * SIZE * rng.normal(size=(60, 10))  # a 
 faulty = np.zeros(3000, dtype=bool)
 for rows in (slice(400, 520), slice(1500, 1600), spikes, slice(2500, 2560)):
     faulty[rows] = True
-print(f"{len(history)} readings, {faulty.sum()} of them from some fault")
+print(f"{len(history):,} readings, {faulty.sum()} of them from some fault")
 
 # %% [markdown]
 # ## Learn

@@ -53,7 +53,7 @@ def read_table(
     exclude : sequence of str, default=()
         Columns not to use.
     id_column : str, optional
-        Column that names the rows. By default they are numbered, from 1.
+        Column that names the rows. By default they are counted from 1.
     id_if_there : bool, default=False
         Whether rows are numbered, too, if there is no such column.
     missing : {"error", "drop-rows"}, default="error"

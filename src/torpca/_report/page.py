@@ -44,7 +44,7 @@ SCRIPTS = (
 def report_html(answer: Answer) -> str:
     """One self-contained HTML page that tells what `answer` holds.
 
-    Flagged rows are all drawn; of more than 20 000 good rows, a sample. Pages stay below 8 MB: for
+    Flagged rows are all drawn; of more than 20,000 good rows, a sample. Pages stay below 8 MB: for
     tables with very many flagged rows, features are named for the most extreme ones only.
 
     Parameters
