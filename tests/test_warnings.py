@@ -40,7 +40,7 @@ FITS = {
     "fit": lambda X: ours().fit(X),
     "fit_transform": lambda X: ours().fit_transform(X),
     "fit_predict": lambda X: ours().fit_predict(X),
-    "fit_transform of frames": lambda X: ours().set_output(transform="default").fit_transform(X),
+    "set_output": lambda X: ours().set_output(transform="default").fit_transform(X),
     "pipeline": lambda X: make_pipeline(StandardScaler(), ours()).fit(X),
     "pipeline, fit_transform": lambda X: make_pipeline(StandardScaler(), ours()).fit_transform(X),
     "pipeline, fit_predict": lambda X: make_pipeline(StandardScaler(), ours()).fit_predict(X),

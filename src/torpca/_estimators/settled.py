@@ -8,8 +8,7 @@ from math import inf
 from torpca._core.loop import Iteration
 
 # Sine of the angle by which the subspace may still turn. It is six thousandths of a degree, and
-# turns a row by one part in ten thousand of its distance from the centre; the next iteration would
-# turn it by less.
+# moves a row by one part in ten thousand of its distance from the centre.
 MATTERS = 1e-4
 
 
