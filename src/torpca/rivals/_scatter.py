@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,24 +23,41 @@ Rule = Callable[[Floats], tuple[Floats, Floats, Floats]]
 """From Tyler's sum (m, m) to the next scatter matrix, its eigenvalues (m,) and eigenvectors."""
 
 
-def top_of_scatter(
-    rows: Spanned, rule: Rule, run: Progress, *, max_iter: int, tol: float
-) -> tuple[Floats, bool]:
-    """Top eigenvectors (d, k) of the S that the rule makes of its own sum; whether they settled.
+@dataclass(frozen=True)
+class Scatter:
+    """A scatter matrix of rows in m dimensions."""
 
-    Repeats S = rule(m mean_i y_i y_i' / (y_i' S^-1 y_i)), from the identity.
+    S: Floats
+    """The matrix (m, m),"""
+    lam: Floats
+    """its eigenvalues (m,), the largest first and none zero,"""
+    E: Floats
+    """and its eigenvectors (m, m), as columns."""
+    settled: bool = True
+    """Whether the iteration that led to it came to rest."""
+
+
+def identity(m: int) -> Scatter:
+    """The scatter of m dimensions of which nothing is known."""
+    return Scatter(np.eye(m), np.ones(m), np.eye(m))
+
+
+def settle(
+    rows: Spanned, rule: Rule, start: Scatter, run: Progress, *, max_iter: int, tol: float
+) -> Scatter:
+    """The scatter matrix S that the rule makes of its own sum.
+
+    Repeats S = rule(m mean_i y_i y_i' / (y_i' S^-1 y_i)), from `start`.
     """
-    n, m = rows.Y.shape
-    S, away = np.eye(m), np.ones(n)
+    S, away = start.S, squared_distances(rows.Y, start.lam, start.E)
     for _ in range(max_iter):
         before, (S, lam, E) = S, rule(scatter(rows.Y, away))
         away = squared_distances(rows.Y, lam, E)
-        V = rows.Q @ E[:, : run.table.rank]
-        turned = run.note(V, misfit(away, lam))
+        turned = run.note(rows.Q @ E[:, : run.table.rank], misfit(away, lam))
         # Both, as S hardly changes any more when it shrinks to a part of the subspace.
         if turned <= tol and np.linalg.norm(S - before) <= tol * np.linalg.norm(S):
-            return V, True
-    return V, False
+            return Scatter(S, lam, E)
+    return Scatter(S, lam, E, settled=False)
 
 
 def scatter(Y: Floats, away: Floats) -> Floats:

@@ -10,7 +10,7 @@ from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
 from torpca._sources.base import Floats
 from torpca.rivals._door import Progress, hand_back, open_table
-from torpca.rivals._scatter import ADVICE, LEAST, eigenpairs, top_of_scatter
+from torpca.rivals._scatter import ADVICE, LEAST, Rule, eigenpairs, identity, settle
 from torpca.rivals._span import rows_in_span
 
 # Share of the identity where rows are no more than dimensions: it only has to settle which of many
@@ -85,27 +85,38 @@ def tyler(
     table = open_table(X, rank)
     tol, max_iter = check_real("tol", tol, 0.0), check_count("max_iter", max_iter)
     rows = rows_in_span(table.X, center)
-    n, m = rows.Y.shape
-    if shrinkage is None:
-        shrinkage = 0.0 if n > m else SHRINKAGE
-    shrinkage = check_shrinkage(shrinkage)
+    shrinkage = usual_shrinkage(rows.Y) if shrinkage is None else check_shrinkage(shrinkage)
+
+    run = Progress(table)
+    start = identity(rows.Y.shape[1])
+    found = settle(rows, mixing(shrinkage), start, run, max_iter=max_iter, tol=tol)
+    return hand_back(
+        table,
+        rows.Q @ found.E[:, : table.rank],
+        mean=rows.mean,
+        history=run.history,
+        converged=found.settled,
+        advice=ADVICE,
+        parameters={"shrinkage": shrinkage},
+    )
+
+
+def mixing(shrinkage: float) -> Rule:
+    """Rule that mixes a share of the identity into the sum and sets its trace."""
 
     def mixed(S: Floats) -> tuple[Floats, Floats, Floats]:
+        m = len(S)
         S = (1 - shrinkage) * S + shrinkage * np.eye(m)
         S *= m / max(float(np.trace(S)), LEAST)  # with no rows at all it is zero
         return S, *eigenpairs(S)
 
-    run = Progress(table)
-    V, converged = top_of_scatter(rows, mixed, run, max_iter=max_iter, tol=tol)
-    return hand_back(
-        table,
-        V,
-        mean=rows.mean,
-        history=run.history,
-        converged=converged,
-        advice=ADVICE,
-        parameters={"shrinkage": shrinkage},
-    )
+    return mixed
+
+
+def usual_shrinkage(Y: Floats) -> float:
+    """Share of the identity for rows Y (n, m): none if they are more than dimensions."""
+    n, m = Y.shape
+    return 0.0 if n > m else SHRINKAGE
 
 
 def check_shrinkage(value: Any) -> float:
