@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.recovery import planted
 from torpca.metrics import subspace_error
@@ -169,6 +170,26 @@ def test_fms_with_squares_is_pca():
     found = fms(X, 3, p=2, spherise=False)
     assert error(found, pca(X, 3)) < 1e-12
     assert found.n_iter == 1
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0, 1.5])
+def test_fms_limits_weights_as_the_paper_does(p):
+    # Lerman and Maunu 2018, Algorithm 1: weights are 1/max(dist^(2-p), p delta).
+    X, _ = haystack(150, 100, 10, 3, noise=0.05)
+    U, delta = unit(X), 0.2
+    away = distances(U, pca(U, 3))
+    weights = 1 / np.maximum(away ** (2 - p), p * delta)
+    expected = pca(U * np.sqrt(weights)[:, None], 3)
+    with pytest.warns(ConvergenceWarning):
+        found = fms(X, 3, p=p, delta=delta, max_iter=1)
+    assert error(found, expected) < 1e-12
+    # What they bring down is the paper's sum, quadratic where the limit holds.
+    near = away ** (2 - p) < p * delta
+    assert 0.1 < np.mean(near) < 0.9
+    values = np.where(
+        near, away**2 / (2 * delta) + (1 - p / 2) * (p * delta) ** (p / (2 - p)), away**p
+    )
+    assert found.history[0].objective == pytest.approx(np.sum(values), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -512,3 +533,41 @@ def test_dpcp_is_exact_for_a_hyperplane():
     for seed in range(8):
         X, V = haystack(30, 20, 10, 9, seed)
         assert error(dpcp(X, 9), V) < 1e-8
+
+
+def line_search(X, r):
+    """Steps by the backtracking line search of Zhu et al. 2018, with its constants."""
+    U = unit(X)
+    V, length = pca(U, r), 0.01
+    value = np.sum(distances(U, V))
+    for _ in range(400):
+        G = U.T @ ((U @ V) / np.maximum(distances(U, V), 1e-12)[:, None])
+        G -= V @ (V.T @ G)
+        while length > 1e-15:
+            W = np.linalg.qr(V + length * G)[0]
+            after = np.sum(distances(U, W))
+            if after <= value - 1e-3 * length * np.sum(G**2):
+                V, value = W, after
+                break
+            length /= 2
+    return V
+
+
+def test_dpcp_passes_kinks_at_which_a_line_search_stops():
+    # Why steps are taken that do not pay: the line search of the paper ends at a kink.
+    rows = [haystack(30, 20, 10, 9, seed) for seed in range(8)]
+    by_search = sum(subspace_error(line_search(X, 9), V) < 1e-8 for X, V in rows)
+    ours = sum(error(dpcp(X, 9), V) < 1e-8 for X, V in rows)
+    assert by_search <= 5
+    assert ours == 8
+
+
+def test_dpcp_does_as_the_line_search_where_there_are_rows_enough():
+    X, V = haystack(300, 200, 9, 6, noise=0.02)
+    assert error(dpcp(X, 6), line_search(X, 6)) < 1e-5
+
+
+def test_coherence_pursuit_needs_more_rows_than_span_the_subspace_when_there_is_noise():
+    # Why a quarter of the rows is kept and not, as in the paper, as few as span the subspace.
+    X, V = haystack(400, 100, 20, 4, noise=0.02)
+    assert error(coherence_pursuit(X, 4), V) < 0.1 * error(coherence_pursuit(X, 4, keep=0.0), V)

@@ -58,6 +58,16 @@ def coherence_pursuit(
     RobustSubspace
         `support` are the most coherent rows.
 
+    Notes
+    -----
+    Departures from the paper. It takes no more rows than are needed to span the subspace
+    (`keep=0`); the authors' code takes a number that the user names, and the top directions of
+    those rows. Without noise any share up to a quarter is exact in the same 13 of the 15 cells of
+    `benchmarks.recovery`. With noise few rows have little to say: the median error is 150 times the
+    oracle's with `keep=0`, 10 times with a twentieth and 3 times with a quarter. More than that is
+    not safe: with half of the rows 10 cells are exact. So a quarter is the default. Of the two
+    powers of the paper the default is that of the authors' code, 2.
+
     References
     ----------
     Rahmani, Atia: Coherence pursuit: fast, simple, and robust principal component analysis, IEEE
