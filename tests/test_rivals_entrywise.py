@@ -11,6 +11,7 @@ from tests.test_bad_input import assert_refused
 from torpca import torp
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
+from torpca.rivals import _altproj, _rpca_gd
 from torpca.rivals._altproj import altproj
 from torpca.rivals._entrywise import first_cut
 from torpca.rivals._matrix_completion import next_rank, robust_matrix_completion
@@ -156,6 +157,51 @@ def test_first_cut_does_not_depend_on_how_gross_entries_are():
     np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(one[~bad], L[~bad])
     assert np.all(one[bad] == 0)
+
+
+# ---- what is not as in the papers, and why ------------------------------------------------------
+
+
+def incoherence(L, rank):
+    """Least mu for which leverages of L are at most mu^2 rank/n and mu^2 rank/d."""
+    U, _, Vt = np.linalg.svd(L)
+    leverages = (np.max(np.sum(W[:, :rank] ** 2, axis=1)) for W in (U, Vt.T))
+    return np.sqrt(max(x * m / rank for x, m in zip(leverages, L.shape, strict=True)))
+
+
+def test_thresholds_of_the_theorem_are_for_fewer_bad_entries():
+    L, _, X = planted((80, 80), rank=5, share=0.2)
+    assert error(altproj(X, 5), L) < 1e-8
+    beta = 4 * incoherence(L, 5) ** 2 * 5 / 80
+    assert error(cut_short(altproj, X, 5, 300, beta=beta), L) > 0.1
+    assert error(cut_short(altproj, X, 5, 300, decay=0.5), L) > 0.01
+
+
+def test_one_cut_is_not_enough_for_huge_entries(monkeypatch):
+    L, _, X = planted(size=1e3)
+    assert error(altproj(X, 3), L) < 1e-8
+    once = lambda M, beta: np.where(np.abs(M) > beta * np.linalg.norm(M, 2), 0.0, M)  # noqa: E731
+    monkeypatch.setattr(_altproj, "first_cut", once)
+    assert error(cut_short(altproj, X, 3, 300), L) > 1e-3
+
+
+def test_without_a_floor_noise_is_cut(monkeypatch):
+    _, bad, X = noisy()
+    monkeypatch.setattr(_altproj, "gross", lambda rest, seen, threshold: np.abs(rest) > threshold)
+    assert np.mean(cut_short(altproj, X, 3, 300).rest[~bad] != 0) > 0.5
+
+
+def test_short_steps_of_gradient_descent_take_long(monkeypatch):
+    L, _, X = planted(rank=2)
+    assert error(rpca_gd(X, 2), L) < 1e-8
+    monkeypatch.setattr(_rpca_gd, "STEP", 1 / 36)
+    assert error(cut_short(rpca_gd, X, 2, 300), L) > 1e-4
+
+
+def test_who_knows_the_incoherence_may_find_more():
+    L, _, X = planted((240, 80), rank=5, share=0.02, size=100.0)
+    assert error(cut_short(rpca_gd, X, 5, 500, alpha=0.02), L) > 1.0
+    assert error(rpca_gd(X, 5, alpha=0.02, mu=incoherence(L, 5)), L) < 1e-8
 
 
 # ---- linear convergence ------------------------------------------------------------------------

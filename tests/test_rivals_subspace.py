@@ -563,7 +563,7 @@ def test_dpcp_passes_kinks_at_which_a_line_search_stops():
 
 
 def test_dpcp_does_as_the_line_search_where_there_are_rows_enough():
-    X, V = haystack(300, 200, 9, 6, noise=0.02)
+    X, _ = haystack(300, 200, 9, 6, noise=0.02)
     assert error(dpcp(X, 6), line_search(X, 6)) < 1e-5
 
 

@@ -94,15 +94,17 @@ def robust_matrix_completion(
 
     Notes
     -----
-    The paper uses fresh observations in each iteration, for its proof; here all are used in all of
-    them. Thresholds start and end as in `altproj`, and so do the stages. Steps are shortened, from
-    1/p towards 1, when the residual grows: with places that are not random a step of 1/p may be
-    too long.
+    Departures from the paper. It uses fresh observations in each iteration, for its proof; here, as
+    in the authors' code, all are used in all of them. Thresholds start and end as in `altproj`, for
+    the same reasons, and so do the stages; decay has 3 in place of 2.5 where entries are missing,
+    as with less the threshold overtook the error at many shapes. Steps are shortened, from 1/p half
+    way to 1, when the residual grows: with places that are not random a step of 1/p may be too
+    long, and L grows without end (`tests/test_rivals_entrywise.py`). A step of 1 always pays.
 
     References
     ----------
     Cherapanamjeri, Gupta, Jain: Nearly optimal robust matrix completion, International Conference
-    on Machine Learning 34 (2017), Algorithm 1 and Theorem 1.
+    on Machine Learning 34 (2017), Algorithm 1 and Theorem 1; the authors' code, ncrmc.m.
 
     Examples
     --------

@@ -50,8 +50,8 @@ def ste(
 
     Cost: n m^2 + m^3 per iteration, where m is the number of dimensions the rows span; tens of
     iterations for each gamma, and for Tyler's estimator if it is the start. From the identity,
-    prefer it to `tyler` where some bad rows may form a line or a cluster; where bad rows may be long
-    in some directions, only from Tyler's estimator. Where you do not know, compare both starts.
+    prefer it to `tyler` where some bad rows may form a line or a cluster; where bad rows may be
+    long in some directions, only from Tyler's estimator. Where you do not know, compare both.
 
     Parameters
     ----------
