@@ -85,12 +85,12 @@ def ste(
 
     Notes
     -----
-    Departures from the paper. Eigenvalues are kept above 1e-15 of the largest, where the authors'
-    code adds 1e-10 or 1e-15 times the identity to a matrix of trace one: the subspace then has more
-    digits. Rows nearer than 1e-12 count as equally near when gamma is chosen, or rounding would
-    choose. The authors take gamma = 1/3 for a subspace of rank 6 in many dimensions and choose
-    among seven for hyperplanes, but give no rule when to do which. The one above is ours: on the 15
-    cells of `benchmarks.recovery` 1/3 and the chosen gamma are at the oracle in the same 10.
+    Departures from the paper. Eigenvalues are kept above 1e-15 of the largest, so that distances
+    are finite, where the authors' code adds 1e-10 or 1e-15 times the identity. Rows nearer than
+    1e-12 count as equally near when gamma is chosen, or rounding would choose. The authors take
+    gamma = 1/3 for a subspace of rank 6 in many dimensions and choose among seven for hyperplanes,
+    but give no rule when to do which. The one above is ours: on the 15 cells of
+    `benchmarks.recovery` 1/3 and the chosen gamma are at the oracle in the same 10.
 
     The authors' code starts from the identity, their theorem from Tyler's estimator. On the same
     cells the identity is at the oracle in 10 and Tyler's start in 7; without noise they are exact
