@@ -5,6 +5,7 @@ from torpca.rivals._coherence import coherence_pursuit
 from torpca.rivals._dhr_pca import dhr_pca
 from torpca.rivals._dpcp import dpcp
 from torpca.rivals._fms import fms
+from torpca.rivals._ggd import ggd
 from torpca.rivals._hr_pca import hr_pca
 from torpca.rivals._matrix_completion import robust_matrix_completion
 from torpca.rivals._mincovdet import mincovdet
@@ -12,6 +13,8 @@ from torpca.rivals._online import OnlineRobustPCA, online_robust_pca
 from torpca.rivals._outlier_pursuit import outlier_pursuit
 from torpca.rivals._pcp import principal_component_pursuit
 from torpca.rivals._ransac import ransac
+from torpca.rivals._ransac_plus import ransac_plus
+from torpca.rivals._reaper import reaper
 from torpca.rivals._robpca import robpca
 from torpca.rivals._rpca_gd import rpca_gd
 from torpca.rivals._spherical import spherical_pca
@@ -28,6 +31,7 @@ __all__ = [
     "dhr_pca",
     "dpcp",
     "fms",
+    "ggd",
     "hr_pca",
     "mincovdet",
     "nonnegative_hr_pca",
@@ -35,6 +39,8 @@ __all__ = [
     "outlier_pursuit",
     "principal_component_pursuit",
     "ransac",
+    "ransac_plus",
+    "reaper",
     "robpca",
     "robust_matrix_completion",
     "rpca_gd",
