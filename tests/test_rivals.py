@@ -93,6 +93,9 @@ def test_every_rival_that_was_promised_is_there():
         "ransac",
         "robpca",
         "mincovdet",
+        "reaper",
+        "ggd",
+        "ransac_plus",
     ]
     assert set(promised) <= set(NAMES)
 

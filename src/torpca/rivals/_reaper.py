@@ -32,7 +32,7 @@ def reaper(
     The problem is convex: there is one minimum, no start to choose and nothing to be trapped in,
     and the minimum is a lower bound of the sum that `fms` looks for. It is a projector, and the
     subspace exact, when good rows permeate their subspace and bad ones have no direction in common.
-    With many bad rows a P between the projectors is cheaper, long before those of `fms` are wrong.
+    With more bad rows a P between the projectors has the smaller sum, long before `fms` fails.
 
     Cost: an SVD of the rows, n d^2, per iteration; tens of iterations, hundreds near the limit.
     Prefer it to `fms` where an answer without local minima counts for more than bearing many bad
