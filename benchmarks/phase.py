@@ -152,17 +152,14 @@ def table(records: Sequence[Line]) -> Iterator[Line]:
 def plot(lines: Sequence[Line], folder: Path) -> None:
     """A picture of the table, as SVG: shades of the share of exact recoveries."""
     try:
-        import matplotlib
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
     except ImportError:
         raise SystemExit('pictures need matplotlib: pip install "torpca[plot]"') from None
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "torpca"  # the same picture is the same file
-    import matplotlib.pyplot as plt
 
     panels = list(dict.fromkeys((line["bad rows"], line["rank"]) for line in lines))
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(3.4 * len(panels) + 1.2, 3.8), sharey=True, squeeze=False
-    )
+    figure = Figure(figsize=(3.4 * len(panels) + 1.2, 3.8))
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)
     for axis, (kind, rank) in zip(axes[0], panels, strict=True):
         mine = [line for line in lines if (line["bad rows"], line["rank"]) == (kind, rank)]
         shares = [[cell["exact"] for cell in line["cells"]] for line in mine]
@@ -176,8 +173,8 @@ def plot(lines: Sequence[Line], folder: Path) -> None:
         axis.set_xlabel("(n_good / r) / (n_bad / (d - r))", fontsize=8)
     figure.colorbar(image, ax=axes[0], label="share of exact recoveries", pad=0.01)
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / "phase.svg", metadata={"Date": None}, bbox_inches="tight")
-    plt.close(figure)
+    with rc_context({"svg.hashsalt": "torpca"}):  # the same picture is the same file
+        figure.savefig(folder / "phase.svg", metadata={"Date": None}, bbox_inches="tight")
 
 
 def main() -> None:

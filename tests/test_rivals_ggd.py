@@ -56,7 +56,7 @@ def test_ends_where_reweighted_least_squares_end():
     ("n_good", "n_bad", "d", "r"), [(100, 2000, 20, 3), (120, 400, 20, 10), (400, 8000, 5, 2)]
 )
 def test_exact_in_a_haystack(n_good, n_bad, d, r):
-    # Theorems 3 and 9: any share of bad rows, with rows enough; here 95 % of them are bad.
+    # Maunu, Zhang, Lerman 2019: any share of bad rows, with rows enough; here 95 % of them are bad.
     X, V = haystack(n_good, n_bad, d, r)
     assert subspace_error(pca(X, r), V) > 0.3
     found = ggd(X, r)
@@ -68,7 +68,7 @@ def test_exact_in_a_haystack(n_good, n_bad, d, r):
 def test_converges_linearly():
     # The angle falls by a constant factor for as many steps, all the way down.
     X, V = haystack(200, 400, 10, 3)
-    errors = [error(ggd(X, 3, max_iter=k, tol=0.0), V) for k in (100, 150, 200, 250)]
+    errors = [error(ggd(X, 3, max_iter=k, tol=0.0), V) for k in (100, 160, 220, 280)]
     assert np.all(np.diff(np.log10(errors)) < -1)
 
 

@@ -94,7 +94,7 @@ def test_history_holds_the_sum_of_distances(relaxed):
 
 @pytest.mark.parametrize(("n_good", "d", "r"), [(100, 20, 1), (200, 20, 3), (600, 20, 10)])
 def test_exact_in_a_haystack(n_good, d, r):
-    # Theorem 2.1 and Section 2: enough good rows for each dimension, beside bad rows everywhere.
+    # Lerman et al. 2015: enough good rows for each dimension, beside bad rows everywhere.
     X, V = haystack(n_good, 300, d, r)
     found = reaper(X, r)
     assert error(found, V) < 1e-9
