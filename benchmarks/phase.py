@@ -168,7 +168,7 @@ def plot(lines: Sequence[Line], folder: Path) -> None:
         axis.set_xticks(range(len(points)), [f"{p['ratio']:g}" for p in points], fontsize=7)
         axis.set_yticks(range(len(mine)), [line["method"] for line in mine], fontsize=8)
         half = np.interp(0.5, [p["good"] for p in points], np.arange(len(points)))
-        axis.axvline(half, color="white", linestyle=":", linewidth=1.5)
+        axis.axvline(half, color="tab:red", linestyle=":", linewidth=1.5)
         axis.set_title(f"{kind}, d = {D}, r = {rank}", fontsize=9)
         axis.set_xlabel("(n_good / r) / (n_bad / (d - r))", fontsize=8)
     figure.colorbar(image, ax=axes[0], label="share of exact recoveries", pad=0.01)
