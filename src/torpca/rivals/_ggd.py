@@ -94,8 +94,8 @@ def ggd(
     step, tol = check_step(step), check_real("tol", tol, 0.0)
     max_iter = check_count("max_iter", max_iter)
     rows = rows_in_span(table.X, center, spherise)
-    Q, length = rows.Q, 1.0 if spherise else float(np.median(rows.length)) if len(rows.Y) else 1.0
-    Y = rows.Y / length
+    unit = float(np.median(rows.length)) if not spherise and len(rows.Y) else 1.0
+    Y, Q = rows.Y / unit, rows.Q
 
     run, converged, first = Progress(table), False, step
     V = top_directions(Y, table.rank)

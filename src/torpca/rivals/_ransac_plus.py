@@ -80,12 +80,13 @@ def ransac_plus(
 
     Notes
     -----
-    The paper does not suppose that the rank is known: it begins with batches of two rows, stops at
-    a threshold made of the covariance of the noise, and reads the rank from where the least
-    eigenvalues over all subsets drop. Here the rank is given, as to the other methods. So batches
-    begin with 2 rank / (1 - fraction) rows, and the eigenvalue to look at is known. The sizes and
-    numbers of batches and subsets, of which the paper says the order, the rule without a threshold
-    and the refit are ours; so is that rows of zeros, which lie in every subspace, are left out.
+    Written from what is published of the two stages, not from the paper's listing. The paper does
+    not suppose that the rank is known: it begins with batches of two rows, stops at a threshold
+    made of the covariance of the noise, and reads the rank from where the least eigenvalues over
+    all subsets drop. Here the rank is given, as to the other methods: the eigenvalue to look at is
+    known, and batches begin with 2 rank / (1 - fraction) rows. Ours are: these and the other sizes
+    and numbers, the rule without a threshold, the refit, and that rows of zeros, which lie in every
+    subspace, are left out.
 
     References
     ----------
