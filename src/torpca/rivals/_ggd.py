@@ -72,9 +72,10 @@ def ggd(
 
     Notes
     -----
-    The paper proves linear convergence when steps are halved after a number of them that depends on
-    the rows. Here ten are made at a time, and they are halved if they led less than half as far
-    from where they began as they are long together. This rule and the default of `step` are ours.
+    The paper proves linear convergence for steps that are constant for a while and then shorter;
+    for how long depends on the rows. Here ten are made at a time, and they are halved if they led
+    less than half as far from where they began as they are long together. This rule and the default
+    of `step` are ours.
 
     References
     ----------
