@@ -14,6 +14,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from torpca._sources.base import Floats
+from torpca.rivals._concentration import ROUNDING
 from torpca.rivals._span import row_lengths, unit_rows
 
 STARTS = ("random", "deterministic")
@@ -37,8 +38,17 @@ def standardised(Z: Floats, center: bool) -> tuple[Floats, Floats, Floats]:
     negatives.
     """
     location = np.median(Z, axis=0) if center else np.zeros(Z.shape[1])
-    scale = tau_scale(Z if center else with_negatives(Z))
+    scale = scale_of_rows(Z, center)
     return (Z - location) / scale, location, scale
+
+
+def scale_of_rows(Z: Floats, center: bool) -> Floats:
+    """Robust scales (q,) of the columns of Z (n, q), about zero without centring.
+
+    A column of rounding in most rows is one of zeros.
+    """
+    rounding = ROUNDING * float(np.median(row_lengths(Z)))
+    return tau_scale(Z if center else with_negatives(Z), rounding)
 
 
 def with_negatives(Z: Floats) -> Floats:
@@ -118,20 +128,21 @@ def correlation(Y: Floats) -> Floats:
     return R
 
 
-def tau_scale(P: Floats) -> Floats:
+def tau_scale(P: Floats, rounding: float = 0.0) -> Floats:
     """Robust scale of each column of P (n, m), (m,), up to a factor that is the same for all.
 
     Root mean square of the distances from a weighted mean, each one bounded at three times the
     median absolute deviation (Maronna and Zamar 2002, section 4). Where more than half of the
-    numbers are equal that is zero, and the mean absolute deviation takes its place; of equal
+    numbers are equal, but for `rounding`, the mean absolute deviation takes its place; of equal
     numbers the scale is one.
     """
     away = P - np.median(P, axis=0)
     size = np.abs(away)
     mad = np.median(size, axis=0)
-    unit = np.where(mad > 0, mad, 1.0)
+    there = mad > rounding
+    unit = np.where(there, mad, 1.0)
     w = np.maximum(1.0 - (size / (NO_WEIGHT * unit)) ** 2, 0.0) ** 2
     shift = np.sum(w * away, axis=0) / np.maximum(np.sum(w, axis=0), 1.0)
     square = np.mean(np.minimum(((away - shift) / unit) ** 2, BOUND**2), axis=0)
-    scale = np.where(mad > 0, unit * np.sqrt(square), np.mean(size, axis=0))
+    scale = np.where(there, unit * np.sqrt(square), np.mean(size, axis=0))
     return np.where(scale > 0, scale, 1.0)

@@ -16,9 +16,8 @@ from torpca.rivals._door import Progress, hand_back, open_table
 from torpca.rivals._initial import (
     axes_to_start_with,
     check_start,
+    scale_of_rows,
     standardised,
-    tau_scale,
-    with_negatives,
 )
 from torpca.rivals._location import about_median
 from torpca.rivals._principal import residual_squares, smallest
@@ -172,23 +171,30 @@ def from_random_subsets(Z: Floats, center: bool, random_state: Any) -> Found:
 
 def from_six_scatters(Z: Floats, center: bool) -> Found:
     """DetMCD of the rows of Z (n, q)."""
-    S, middle, scale = standardised(Z, center)
-    n, q = S.shape
+    n, q = Z.shape
     h = (n + q + 1) // 2
-    best, best_log_det = np.ones(n, dtype=bool), np.inf
-    for E in axes_to_start_with(S, center):
-        half = smallest(distances_along(S, E, center), (n + 1) // 2)
-        keep, log_det = concentrate(S, half, h, 0.0, center)
-        if log_det < best_log_det:
-            best, best_log_det = keep, log_det
-    location, squares, _ = distances_from(S, best, 0.0, center)
-    values = np.linalg.eigvalsh(covariance_about(S[best], location))
-    if values[-1] <= ROUNDING**2:
+    best = subset_of_least_determinant(Z, h, center)
+    location, squares, _ = distances_from(Z, best, 0.0, center)
+    values = np.linalg.eigvalsh(covariance_about(Z[best], location))
+    if values[-1] <= ROUNDING**2 * np.mean(Z[best] ** 2):
         raise no_covariance(n)
     near = squares <= chi2.ppf(INSIDE, q) * trimming(h / n, q)
-    location = np.mean(S[near], axis=0) if center else location
-    covariance = np.outer(scale, scale) * covariance_about(S[near], location)
-    return covariance, middle + scale * location, near, bool(values[0] > ROUNDING**2 * values[-1])
+    location = np.mean(Z[near], axis=0) if center else location
+    regular = values[0] > EPS64 * values[-1]  # less is rounding of the covariance
+    return covariance_about(Z[near], location), location, near, bool(regular)
+
+
+def subset_of_least_determinant(Z: Floats, h: int, center: bool) -> Mask:
+    """The `h` rows of Z (n, q) with the least determinant that six starts lead to."""
+    S = standardised(Z, center)[0]
+    best, least = np.ones(len(Z), dtype=bool), np.inf
+    for E in axes_to_start_with(S, center):
+        half = smallest(distances_along(S, E, center), (len(Z) + 1) // 2)
+        # Of Z, not of S: there a column may have been enlarged until its rounding counts.
+        keep, log_det = concentrate(Z, half, h, 0.0, center)
+        if log_det < least:
+            best, least = keep, log_det
+    return best
 
 
 def distances_along(S: Floats, E: Floats, center: bool) -> Floats:
@@ -198,8 +204,7 @@ def distances_along(S: Floats, E: Floats, center: bool) -> Floats:
     the median of the columns where that is the identity.
     """
     P = S @ E
-    scale = tau_scale(P if center else with_negatives(P))
-    P /= scale
+    P /= scale_of_rows(P, center)
     if center:
         P -= np.median(P @ E.T, axis=0) @ E
     squares: Floats = np.vecdot(P, P)
