@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from benchmarks._families import FAMILIES
-from benchmarks._rivals import Method, asks, of_package, ours
+from benchmarks._rivals import VARIANTS, Method, asks, of_package, ours
 from torpca import rivals, torp
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
@@ -47,7 +47,7 @@ def methods() -> dict[str, Method]:
     """Every method there is, by name."""
     found = {"OutlierRobustPCA": ours, "PCA": pca, "torp": torp_told}
     names = [name for name in rivals.__all__ if inspect.isfunction(getattr(rivals, name))]
-    return {**found, **{name: of_package(name) for name in names}}
+    return {**found, **{name: of_package(name) for name in names}, **VARIANTS}
 
 
 def error_and_seconds(

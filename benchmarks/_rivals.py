@@ -117,3 +117,10 @@ METHODS: dict[str, Method] = {
     "MCD": min_cov_det,
     "ROBPCA": robpca,
 }
+
+# Variants of rivals of the package, by what they are told beside the rank.
+VARIANTS: dict[str, Method] = {
+    "mincovdet, deterministic": of_package("mincovdet", start="deterministic"),
+    "robpca, deterministic": of_package("robpca", start="deterministic"),
+    "robpca, skew": of_package("robpca", skew=True),
+}

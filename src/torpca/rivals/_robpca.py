@@ -93,8 +93,8 @@ def robpca(
     Deterministic directions are ours. They are the eigenvectors, n/5 each at most, of the six
     scatter estimates that the deterministic MCD starts from (see `mincovdet`), and those from the
     spatial median to `n_directions` rows, evenly spaced in the order of their distances from it.
-    A tight cluster of 40 % of the rows is withstood where there are many more rows than features;
-    at 100 x 60 or with fewer rows than features it is not, and pairs of rows are better.
+    A tight cluster of 40 % of the rows was withstood with forty rows to a feature (2000 x 50), and
+    not always with ten (500 x 50) or fewer: there, pairs of rows are better.
 
     With `skew` it is the method of Hubert, Rousseeuw and Verdonck (2009): adjusted outlyingness
     finds the first h rows, the largest distance inside the upper fence of the adjusted boxplot
