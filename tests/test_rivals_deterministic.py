@@ -99,6 +99,12 @@ def test_robpca_withstands_a_cluster_at_fifty_features(fraction):
     assert not np.any(found.support & bad)
 
 
+def test_robpca_looks_from_the_middle_to_the_rows_too():
+    # Axes of scatters alone miss a cluster where there are few rows to a feature.
+    made = planted("cluster", 100, 60, 3, 0.2, 0.003, 0)
+    assert at_oracle(robpca(made.X, 3, start="deterministic"), *made)
+
+
 @pytest.mark.parametrize("fraction", [0.2, 0.4])
 def test_mincovdet_withstands_a_cluster_that_spreads_as_the_good_rows(fraction):
     # The setting of the paper's simulations: few features, bad rows as wide as good ones.
@@ -123,6 +129,15 @@ def test_rows_without_noise_are_fitted_exactly(rival, family):
         found = rival(X, 3, start="deterministic")
     assert subspace_error(found.components.T, basis) < 1e-8
     assert not np.any(found.support & bad)
+
+
+def test_determinants_where_the_span_has_a_column_of_hardly_anything():
+    # Enlarged to the size of the others, its rounding would be taken for a spread.
+    X, basis, bad = planted("cluster", 2000, 50, 5, 0.05, 0.0, 0)
+    with pytest.warns(UserWarning, match="determinants are zero"):
+        found = mincovdet(X, 5, start="deterministic")
+    assert subspace_error(found.components.T, basis) < 1e-8
+    assert np.mean(found.support[~bad]) > 0.9
 
 
 def test_robpca_with_fewer_rows_than_features():
@@ -202,3 +217,11 @@ def test_tau_scale():
     np.testing.assert_array_equal(tau_scale(np.ones((5, 1))), 1.0)
     # Two of five differ from the median: the mean absolute deviation.
     np.testing.assert_allclose(tau_scale(np.array([[0.0], [0.0], [0.0], [1.0], [4.0]])), 1.0)
+
+
+def test_a_column_of_rounding_in_most_rows_is_not_enlarged():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((100, 2))
+    Z[:70, 1] *= 1e-17
+    _, _, scale = standardised(Z, True)
+    assert 0.1 < scale[1] < 1.0

@@ -76,9 +76,9 @@ def mincovdet(
 
     It departs from the paper in four places. Coordinates are the principal axes of the rows'
     directions (spherical PCA), not the columns, so that the answer turns with the rows. Scales are
-    tau-scales for any number of rows, as Qn, which the paper has up to a thousand of them, is zero
-    for numbers with two values alike. Without centring the starts are those of the rows and their
-    negatives. There is no small-sample factor.
+    tau-scales for any number of rows; the paper has Qn up to a thousand of them, which is zero for
+    a column with two values, one in each half. Without centring the starts are those of the rows
+    and their negatives. There is no small-sample factor.
 
     References
     ----------
