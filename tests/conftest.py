@@ -1,4 +1,4 @@
-"""Settings that must stand before SciPy is first imported, and the fixtures of test_orp_*.py."""
+"""Settings that must stand before libraries are loaded, and the fixtures of test_orp_*.py."""
 
 import os
 
@@ -11,6 +11,13 @@ import pytest
 from tests._shared import OPTIONS, UNITS
 from torpca import OutlierRobustPCA
 from torpca.datasets import make_outlier_subspace
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes():
+    """Workers share the cores: more threads in each would only wait for each other."""
+    # Before they start, as plugins load NumPy before this file. OpenBLAS heeds it too.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="module")
