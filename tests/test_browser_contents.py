@@ -151,6 +151,7 @@ def test_odd_answers_open_without_errors(open_page, tmp_path, case):
     assert no_sideways(page)
 
 
+@pytest.mark.slow
 def test_a_million_rows_open_and_can_be_searched(open_page, tmp_path):
     million = made(1_000_000, 30_000, d=20)
     page = open_page(write_report(million, tmp_path / "million.html"))

@@ -29,6 +29,7 @@ def test_every_family_up_to_45_percent_is_at_the_oracle(letter):
     assert missed(recovery.families(2, letter, rivals=())) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "mean"), [*recovery.SHAPES[:3], recovery.SHAPES[4]])
 @pytest.mark.parametrize("family", recovery.FAMILIES)
 def test_other_shapes_are_at_the_oracle(family, size, mean):
@@ -37,6 +38,7 @@ def test_other_shapes_are_at_the_oracle(family, size, mean):
         assert line["holds"], line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", sorted(recovery.HARD))
 def test_hard_families_are_near_the_oracle(family):
     line = recovery.cell("hard", family, (2000, 50, 5), 0.2, recovery.NOISE, 3, (), 1.05)
@@ -219,6 +221,7 @@ def test_octane_six_spectra_with_alcohol():
     assert np.all(model.predict(X)[farthest - 1] == -1)
 
 
+@pytest.mark.slow
 @needs_data
 def test_real_data_beside_other_methods_of_the_kind():
     sets = ("bushfire", "cardio", "hbk", "octane", "satimage2", "stamps", "wdbc", "mortality_fr")

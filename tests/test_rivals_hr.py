@@ -118,6 +118,7 @@ def counts(method):
     return found
 
 
+@pytest.mark.slow
 @each_hr
 def test_figures_of_others_are_reached(method):
     # The reference HR-PCA, told the share too: 6 of 15 at the oracle and 4 of 15 exact.

@@ -15,18 +15,34 @@ QUICK = {
 }
 
 
+SLOW = (theorems.exact_recovery, theorems.noisy_rows)  # ten times as long as the others
+
+
+class Lines(dict):
+    """Lines of a claim, which is tried when it is first asked for."""
+
+    def __missing__(self, claim):
+        with theorems.one_thread():
+            self[claim] = list(claim(**QUICK[claim]))
+        return self[claim]
+
+
 @pytest.fixture(scope="module")
 def lines():
-    with theorems.one_thread():
-        return {claim: list(claim(**part)) for claim, part in QUICK.items()}
+    return Lines()
 
 
-@pytest.mark.parametrize("claim", QUICK, ids=lambda claim: claim.__name__)
+@pytest.mark.parametrize(
+    "claim",
+    [pytest.param(claim, marks=[pytest.mark.slow] * (claim in SLOW)) for claim in QUICK],
+    ids=lambda claim: claim.__name__,
+)
 def test_every_line_holds(lines, claim):
     assert [line for line in lines[claim] if line["holds"] is False] == []
     assert all(line["instances"] > 0 for line in lines[claim])
 
 
+@pytest.mark.slow
 def test_theorem_1_is_tried_where_it_applies_and_beyond(lines):
     settings = [line["setting"] for line in lines[theorems.exact_recovery]]
     for share in ("n/(128 mu^2 r) bad,", "1 row bad > n/(128 mu^2 r)", "n/(4 mu^2 r) bad"):
@@ -42,6 +58,7 @@ def test_bad_rows_outlast_the_first_iteration(lines):
     assert min(steps) >= 10
 
 
+@pytest.mark.slow
 def test_noise_makes_torp_n_give_up(lines):
     searched = [line for line in lines[theorems.noisy_rows] if "difference" in line["claim"]]
     assert sum(line["instances"] for line in searched) >= 200
