@@ -97,6 +97,7 @@ def test_neither_seed_nor_row_order_matters(family, noise, fraction):
         np.testing.assert_array_equal(model.support_[order], other.support_)
 
 
+@pytest.mark.slow
 def test_threads_do_not_matter():
     assert missed(recovery.same(1, "e")) == []
 
