@@ -1,4 +1,4 @@
-"""The one loop: fit, threshold, repeat, until the dropped rows or the subspace settle."""
+"""The one loop: fit, threshold, repeat, until the dropped rows or the fit settle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from torpca._core.moments import Keep
-from torpca._core.subspace import Fit, subspace_change
+from torpca._core.subspace import Fit, spectrum_change, subspace_change
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,10 @@ def iterate(
     """Apply `step` until nothing moves, it halts, or `max_iter` is reached.
 
     Converged means: the kept set is one that was there before (from then on the iterates
-    repeat), or the subspace moved by no more than `tol` (None: only the set counts).
+    repeat), or neither the subspace nor a singular value moved by more than `tol` (None: only the
+    set counts). The subspace alone does not tell: incoherence is measured in units of the singular
+    values, and bad rows on one line, each much shorter than the last, leave the subspace where it
+    is while they drop out one by one.
     """
     seen = {_digest(keep)}
     history: list[Iteration] = []
@@ -83,7 +86,10 @@ def iterate(
                 f"iteration {t} produced a value that is not finite, although X is finite; "
                 "this is a fault of torpca, please report it with the data if you can"
             )
-        change = 1.0 if previous is None else subspace_change(previous.V, now.fit.V)
+        change, spread = 1.0, 1.0
+        if previous is not None:
+            change = subspace_change(previous.V, now.fit.V)
+            spread = spectrum_change(previous.s, now.fit.s)
         record = Iteration(
             iteration=t,
             rank=now.fit.V.shape[1],
@@ -97,7 +103,8 @@ def iterate(
             callback(replace(record, support=now.keep.copy(), components=now.fit.V.T.copy()))
         keep, previous = now.keep, now.fit
         key = _digest(keep)
-        if now.halt or key in seen or (tol is not None and change <= tol):
+        settled = tol is not None and max(change, spread) <= tol
+        if now.halt or key in seen or settled:
             return Run(keep, tuple(history), converged=not now.halt, halted=now.halt)
         seen.add(key)
     return Run(keep, tuple(history), converged=False, halted=False)

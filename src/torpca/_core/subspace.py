@@ -105,6 +105,13 @@ def subspace_change(V: Floats, W: Floats) -> float:
     return min(1.0, float(np.linalg.norm(W - V @ (V.T @ W), 2)))
 
 
+def spectrum_change(s: Floats, t: Floats) -> float:
+    """Largest relative difference of two lists of singular values; 1 if their lengths differ."""
+    if len(s) != len(t):
+        return 1.0
+    return float(np.max(np.abs(s - t) / np.maximum(s, t), initial=0.0))
+
+
 class SubspaceFinder:
     """Finds the top subspace of one kept set after another, over the same rows.
 
