@@ -38,7 +38,7 @@ Sizes = Sequence[tuple[int, int]]  # (n, d)
 
 
 def main() -> None:
-    claims = (exact_recovery, halving, noisy_rows, gaussian_noise)
+    claims = (exact_recovery, halving, graded_rows, noisy_rows, gaussian_noise)
     with one_thread():
         lines = [line for claim in claims for line in claim()]
     report("theorems", lines, ("claim", "setting", "instances", "worst", "bound", "holds"))
@@ -114,6 +114,7 @@ def halving(
 ) -> Iterator[Line]:
     """Proof of Theorem 1: each iteration halves what the kept rows have off the subspace."""
     tally = Tally("2 torp: ||(I-V*V*')X_kept||_F, after / before an iteration", 0.5)
+    end = Tally("2 torp: ||(I-VV')L||_F / ||L||_F at the end", EXACT)
     kinds = [Graded(*kind) for kind in product((0.5, 0.1, 0.01), (1e-3, 1.0, 1e3), (False, True))]
     for (n, d), rank, seed, flat in product(sizes, ranks, seeds, (True, False)):
         for outliers in kinds:
@@ -122,15 +123,58 @@ def halving(
                 continue  # not even one bad row is within the theorem
             off = np.linalg.norm(data.X - (data.X @ data.basis) @ data.basis.T, axis=1)
             trace: list[Iteration] = []
-            torp(data.X, rank, mu=data.mu, callback=trace.append)
+            found = torp(data.X, rank, mu=data.mu, callback=trace.append)
+            rows = "flat" if flat else "Gaussian"
+            setting = f"{share(data, 128, 128)} and graded, {rows} rows, r = {rank}"
+            error = frobenius_residual(found.components.T, data.L, relative=True)
+            end.add(setting, error if found.converged else math.nan, data.about)
             left = [np.linalg.norm(off), *(np.linalg.norm(off[step.support]) for step in trace)]
             for before, after in pairwise(left):
                 # Tested are the steps that leave bad rows in, with more than rounding.
                 if after > EXACT * np.linalg.norm(data.L):
-                    rows = "flat" if flat else "Gaussian"
-                    setting = f"{share(data, 128, 128)} and graded, {rows} rows, r = {rank} (steps)"
-                    tally.add(setting, after / before, data.about)
-    return tally.lines()
+                    tally.add(f"{setting} (steps)", after / before, data.about)
+    for claim in (tally, end):
+        yield from claim.lines()
+
+
+def graded_rows(
+    sizes: Sizes = ((4000, 7),),
+    ranks: Sequence[int] = (1, 2, 5),
+    ratios: Sequence[float] = (1e2, 1e4, 1e8, 1e12),
+    seeds: Sequence[int] = (0,),
+) -> Iterator[Line]:
+    """Theorem 1 and its kin where bad rows share a line or a plane and differ much in size.
+
+    Each hides the smaller ones: its direction is in the subspace, and beside it they are not
+    incoherent. They go one after the other, while the subspace stands still.
+    """
+    end = Tally("5 ||(I-VV')L||_F / ||L||_F at the end, converged", EXACT)
+    for (n, d), rank, seed, ratio in product(sizes, ranks, seeds, ratios):
+        for kind, flat, rotated, center in product(
+            (1, 2), (True, False), (True, False), (False, True)
+        ):
+            data = aligned(n, d, rank, ratio, kind, flat=flat, rotated=rotated, seed=seed)
+            X = data.X + 3.0 * center
+            where = "on a line" if kind == 1 else "in a plane"
+            for name, algorithm, options in (
+                ("torp", torp, {"mu": data.mu}),
+                ("torp, rho by grid", torp, {}),
+                ("torp_n", torp_n, {"mu": data.mu}),
+                ("torp_bin", torp_bin, {"mu": data.mu}),
+                ("torp_bin, rho by grid", torp_bin, {}),
+                ("torp_g, sigma = 0", torp_g, {"mu": data.mu, "sigma": 0.0}),
+                ("torp_g, both estimated", torp_g, {}),
+            ):
+                found = algorithm(X, rank, center=center, **options)
+                error = frobenius_residual(found.components.T, data.L, relative=True)
+                outside = ["centred"] * center + ["bad rows", "n"] * (algorithm is torp_g)
+                beyond = f" [outside the theorem: {', '.join(outside)}]" if outside else ""
+                end.add(
+                    f"{name}: n/(128 mu^2 r) bad {where}{beyond}",
+                    error if found.converged else math.nan,
+                    data.about | {"center": center},
+                )
+    return end.lines()
 
 
 def noisy_rows(
@@ -360,7 +404,8 @@ def share(data: Instance, divisor: float, proven: float, needed: float = 0.0) ->
 def rows_needed(data: Instance, failure: float = 0.05) -> float:
     """n that Theorem 3 asks for, to fail with probability `failure` at most."""
     r, d = data.rank, data.X.shape[1]
-    logarithms = math.log(1 / (3 * failure)) + d * math.log(80 * d)
+    # Three events that fail with probability failure/3 each; log(1/(3 failure)) is a misprint.
+    logarithms = math.log(3 / failure) + d * math.log(80 * d)
     return 16 * data.mu**2 * r**2 * d / C1 * logarithms
 
 
@@ -384,6 +429,44 @@ class Graded:
         twins = rng.choice(np.flatnonzero(~data.bad), size=m)
         sizes = self.first * np.linalg.norm(data.L, 2) * self.ratio ** np.arange(m)
         return 0.9 * data.L[twins] + sizes[:, None] * off
+
+
+def aligned(
+    n: int, d: int, rank: int, ratio: float, kind: int, *, flat: bool, rotated: bool, seed: int
+) -> Instance:
+    """As many bad rows as Theorem 1 allows on a line (`kind` 1) or in a plane (2) off the subspace.
+
+    Each is `ratio` times as large as the next, over 24 orders of magnitude at most; then sizes begin
+    again. Coefficients of good rows are +-1 if `flat`, which makes ties, else uniform. They have
+    mean zero and are the same with and without centring.
+    """
+    rng = np.random.default_rng(seed)
+    coefficients = (
+        rng.choice([-1.0, 1.0], size=(n, rank)) if flat else rng.uniform(-1, 1, (n, rank))
+    )
+    order = rng.permutation(n)
+
+    def good(n_bad: int) -> np.ndarray:
+        kept = coefficients.copy()
+        kept[order[n_bad:]] -= kept[order[n_bad:]].mean(axis=0)
+        kept[order[:n_bad]] = 0.0
+        return kept
+
+    n_bad = n // (128 * rank)
+    while n_bad > int(n / (128 * rank * (mu := incoherence(good(n_bad), rank)) ** 2)):
+        n_bad -= 1
+    X, bad = np.zeros((n, d)), order[:n_bad]
+    X[:, :rank] = good(n_bad)
+    sizes = 10.0 * ratio ** (np.arange(n_bad) % int(1 + 24 / math.log10(ratio)))
+    off = rng.standard_normal((n_bad, kind)) if kind > 1 else np.ones((n_bad, 1))
+    off /= np.linalg.norm(off, axis=1, keepdims=True)
+    X[bad, rank : rank + kind] = sizes[:, None] * off
+    Q = np.linalg.qr(rng.standard_normal((d, d)))[0] if rotated else np.eye(d)
+    X, L, basis = X @ Q.T, X[:, :rank] @ Q[:, :rank].T, Q[:, :rank]
+    about = {"n": n, "d": d, "r": rank, "n_bad": n_bad, "mu": mu, "flat": flat, "seed": seed}
+    about |= {"ratio": ratio, "kind": kind, "rotated": rotated}
+    mask = np.isin(np.arange(n), bad)
+    return Instance(X, L, np.zeros_like(L), mask, "aligned", basis, mu, 0.0, about)
 
 
 def noisy_instances(

@@ -6,28 +6,28 @@ import pytest
 from tests._core import EPS
 from torpca import Iteration
 from torpca._core.loop import Step, iterate
-from torpca._core.subspace import Fit
+from torpca._core.subspace import Fit, spectrum_change
 
 
-def fit_at(angle):
-    """A line in the plane, at an angle."""
+def fit_at(angle, size=1.0):
+    """A line in the plane, at an angle, with a singular value."""
     V = np.array([[np.cos(angle)], [np.sin(angle)]])
-    return Fit(None, V, np.ones(1), frame=None, eps=EPS, blur=1.0)
+    return Fit(None, V, np.full(1, size), frame=None, eps=EPS, blur=1.0)
 
 
 def masks(*kept):
     return [np.isin(np.arange(6), rows) for rows in kept]
 
 
-def play(sets, angles, **options):
+def play(sets, angles, sizes=None, **options):
     """Run the loop through given kept sets and subspaces; also return the number of steps."""
-    steps = iter(zip(sets, angles, strict=True))
+    steps = iter(zip(sets, angles, sizes or [1.0] * len(sets), strict=True))
     taken = []
 
     def step(keep):
         taken.append(keep)
-        kept, angle = next(steps)
-        return Step(fit_at(angle), kept, {"rule": int(6 - kept.sum())}, objective=1.0)
+        kept, angle, size = next(steps)
+        return Step(fit_at(angle, size), kept, {"rule": int(6 - kept.sum())}, objective=1.0)
 
     options = {"max_iter": 100, "tol": 0.0, "callback": None, **options}
     return iterate(step, np.ones(6, dtype=bool), **options), taken
@@ -59,6 +59,32 @@ def test_loop_stops_when_the_subspace_stands_still():
     changes = [record.subspace_change for record in run.history]
     assert changes[0] == 1.0
     np.testing.assert_allclose(changes[1:], np.sin([0.1, 0.001, 0.000001]), rtol=1e-9)
+
+
+def test_loop_goes_on_while_singular_values_move():
+    # Incoherence depends on them: the next set may be another although the subspace is the same.
+    sets = masks([0], [1], [2], [3], [4])
+    run, _ = play(sets, [0.0] * 5, [1e7, 1e5, 1e3, 1.0, 1.0 + 1e-7], tol=1e-6)
+    assert run.converged
+    assert len(run.history) == 5
+    np.testing.assert_array_equal(run.keep, sets[4])
+    run, _ = play(sets[:4], [0.0] * 4, [1e7, 1e5, 1e3, 1.0], tol=1e-6, max_iter=4)
+    assert not run.converged
+
+
+@pytest.mark.parametrize(
+    ("s", "t", "change"),
+    [
+        ([2.0, 1.0], [2.0, 1.0], 0.0),
+        ([2.0, 1.0], [2.0, 0.5], 0.5),
+        ([2.0, 1.0], [4.0, 1.0], 0.5),
+        ([1e-300, 1e-308], [1e-300, 2e-308], 0.5),
+        ([2.0], [2.0, 1.0], 1.0),
+        ([], [], 0.0),
+    ],
+)
+def test_spectrum_change_is_relative(s, t, change):
+    assert spectrum_change(np.array(s), np.array(t)) == pytest.approx(change)
 
 
 def test_loop_stops_at_the_last_iteration_allowed():

@@ -10,6 +10,7 @@ from benchmarks import _report, theorems
 QUICK = {
     theorems.exact_recovery: {"sizes": ((1500, 24), (60, 80))},
     theorems.halving: {"sizes": ((3000, 14),), "ranks": (1, 2, 5)},
+    theorems.graded_rows: {"sizes": ((1500, 5),), "ranks": (2,), "ratios": (1e2, 1e8)},
     theorems.noisy_rows: {"sizes": ((3500, 10),), "ranks": (4,)},
     theorems.gaussian_noise: {"sizes": ((6000, 10),), "noises": (1e-3, 1e-1)},
 }
@@ -53,9 +54,27 @@ def test_theorem_1_is_tried_where_it_applies_and_beyond(lines):
 
 def test_bad_rows_outlast_the_first_iteration(lines):
     # Flat rows, for which the theorem allows several bad rows, at every rank.
-    steps = [line["instances"] for line in lines[theorems.halving] if "flat" in line["setting"]]
+    halved = [line for line in lines[theorems.halving] if "(steps)" in line["setting"]]
+    steps = [line["instances"] for line in halved if "flat" in line["setting"]]
     assert len(steps) == 3
     assert min(steps) >= 10
+
+
+def test_bad_rows_on_a_line_and_in_a_plane_are_tried_by_all_centred_or_not(lines):
+    settings = [line["setting"] for line in lines[theorems.graded_rows]]
+    for name in ("torp:", "torp, rho by grid", "torp_n", "torp_bin", "torp_g"):
+        for where in ("on a line", "in a plane"):
+            for centred in (True, False):
+                tried = (s for s in settings if s.startswith(name) and where in s)
+                assert any(("centred" in s) == centred for s in tried)
+
+
+def test_theorem_3_asks_for_rows_as_its_three_events_do():
+    # Each fails with probability delta/3 at most: log(3/delta), where log(1/(3 delta)) is printed.
+    data = theorems.instance(2000, 10, 1, 128, outliers="line", flat=True, seed=0)
+    c1 = 1 / 12288
+    rows = 16 * data.mu**2 * 10 / c1 * (math.log(3 / 0.05) + 10 * math.log(800))
+    assert theorems.rows_needed(data) == pytest.approx(rows)
 
 
 @pytest.mark.slow
@@ -96,9 +115,9 @@ def test_exit_status_and_file_tell_of_a_line_that_fails(monkeypatch, tmp_path, c
         return tally.lines()
 
     monkeypatch.setattr(_report, "RESULTS", tmp_path)
-    for name in ("exact_recovery", "halving", "noisy_rows", "gaussian_noise"):
+    for name in ("exact_recovery", "halving", "graded_rows", "noisy_rows", "gaussian_noise"):
         monkeypatch.setattr(theorems, name, one_line)
-    with pytest.raises(SystemExit, match="4 of 4 lines do not hold"):
+    with pytest.raises(SystemExit, match="5 of 5 lines do not hold"):
         theorems.main()
     assert "NO" in capsys.readouterr().out.splitlines()[1]
     written = json.loads((tmp_path / "theorems.json").read_text())

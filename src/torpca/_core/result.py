@@ -32,8 +32,8 @@ class RobustSubspace:
     n_iter: int
     """Iterations, over all ranks tried and excluding other points of a parameter grid."""
     converged: bool
-    """Whether the subspace settled, or the kept rows are a set that was there before, so that
-    further iterations would only repeat themselves."""
+    """Whether the subspace and its singular values settled, or the kept rows are a set that was
+    there before, so that further iterations would only repeat themselves."""
     history: tuple[Iteration, ...] = field(repr=False)
     """One record per iteration."""
     parameters: Mapping[str, float]

@@ -44,8 +44,8 @@ def torp(
     mu : float, at least 1, optional
         Incoherence of the good rows: the largest leverage of one of them is mu^2 rank / n.
     tol : float
-        Accuracy eps of Theorem 1 as a share of ||X||_2. The loop also ends when the subspace
-        moves by less.
+        Accuracy eps of Theorem 1 as a share of ||X||_2. The loop also ends when the subspace and
+        its singular values move by less.
     max_iter : int, optional
         Iterations allowed. Default: the theorem's T + 1 with T = log2(10 n / tol).
     center : bool
