@@ -436,9 +436,9 @@ def aligned(
 ) -> Instance:
     """As many bad rows as Theorem 1 allows on a line (`kind` 1) or in a plane (2) off the subspace.
 
-    Each is `ratio` times as large as the next, over 24 orders of magnitude at most; then sizes begin
-    again. Coefficients of good rows are +-1 if `flat`, which makes ties, else uniform. They have
-    mean zero and are the same with and without centring.
+    Each is `ratio` times as large as the last, over 24 orders of magnitude at most; then sizes
+    begin again. Coefficients of good rows are +-1 if `flat`, which makes ties, else uniform. Their
+    mean is zero, so that they are the same with and without centring.
     """
     rng = np.random.default_rng(seed)
     coefficients = (

@@ -110,7 +110,7 @@ def test_a_handful_of_clean_rows(n, r):
             found = torp(L, r, rho=1 / n)
             assert found.converged
             error = frobenius_residual(found.components.T, L, relative=True)
-            # Few small integers may lie on one line: then the listing loses the other direction too.
+            # Few small integers may lie on one line: the listing then loses a direction too.
             assert (error < EXACT) == (frobenius_residual(V, L, relative=True) < EXACT)
 
 

@@ -84,7 +84,7 @@ def project_to_ellipsoid(
     References
     ----------
     .. [1] Cherapanamjeri, Jain, Netrapalli: Thresholding based Efficient Outlier Robust PCA,
-       arXiv:1702.05571, Algorithm 5 and Theorem 8.
+       arXiv:1702.05571 (COLT 2017, PMLR 65:593-628), Algorithm 5 and Theorem 8.
 
     Examples
     --------

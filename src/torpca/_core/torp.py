@@ -64,7 +64,7 @@ def torp(
     References
     ----------
     Cherapanamjeri, Jain, Netrapalli: Thresholding based Efficient Outlier Robust PCA,
-    arXiv:1702.05571, Algorithm 1 and Theorem 1.
+    arXiv:1702.05571 (COLT 2017, PMLR 65:593-628), Algorithm 1 and Theorem 1.
 
     Examples
     --------

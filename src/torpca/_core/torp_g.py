@@ -72,7 +72,7 @@ def torp_g(
     References
     ----------
     Cherapanamjeri, Jain, Netrapalli: Thresholding based Efficient Outlier Robust PCA,
-    arXiv:1702.05571, Algorithm 3 and Theorem 3.
+    arXiv:1702.05571 (COLT 2017, PMLR 65:593-628), Algorithm 3 and Theorem 3.
 
     Examples
     --------

@@ -110,7 +110,7 @@ def torp_n(
     References
     ----------
     Cherapanamjeri, Jain, Netrapalli: Thresholding based Efficient Outlier Robust PCA,
-    arXiv:1702.05571, Algorithm 2, Theorems 2 and 4.
+    arXiv:1702.05571 (COLT 2017, PMLR 65:593-628), Algorithm 2, Theorems 2 and 4.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def torp_bin(
     References
     ----------
     Cherapanamjeri, Jain, Netrapalli: Thresholding based Efficient Outlier Robust PCA,
-    arXiv:1702.05571, Algorithm 4 and Theorem 7 (Appendix D).
+    arXiv:1702.05571 (COLT 2017, PMLR 65:593-628), Algorithm 4 and Theorem 7 (Appendix D).
 
     Examples
     --------
