@@ -109,7 +109,8 @@ def spectrum_change(s: Floats, t: Floats) -> float:
     """Largest relative difference of two lists of singular values; 1 if their lengths differ."""
     if len(s) != len(t):
         return 1.0
-    return float(np.max(np.abs(s - t) / np.maximum(s, t), initial=0.0))
+    size = np.maximum(s, t)
+    return float(np.max(np.abs(s - t) / np.where(size > 0, size, 1.0), initial=0.0))
 
 
 class SubspaceFinder:
