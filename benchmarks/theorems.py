@@ -150,12 +150,12 @@ def graded_rows(
     """
     end = Tally("5 ||(I-VV')L||_F / ||L||_F at the end, converged", EXACT)
     for (n, d), rank, seed, ratio in product(sizes, ranks, seeds, ratios):
-        for kind, flat, rotated, center in product(
-            (1, 2), (True, False), (True, False), (False, True)
+        for dim, rows, rotated, center in product(
+            (1, 2), ("axes", "signs", "uniform"), (True, False), (False, True)
         ):
-            data = aligned(n, d, rank, ratio, kind, flat=flat, rotated=rotated, seed=seed)
+            data = aligned(n, d, rank, ratio, dim, rows, rotated=rotated, center=center, seed=seed)
             X = data.X + 3.0 * center
-            where = "on a line" if kind == 1 else "in a plane"
+            where = "on a line" if dim == 1 else "in a plane"
             for name, algorithm, options in (
                 ("torp", torp, {"mu": data.mu}),
                 ("torp, rho by grid", torp, {}),
@@ -172,7 +172,7 @@ def graded_rows(
                 end.add(
                     f"{name}: n/(128 mu^2 r) bad {where}{beyond}",
                     error if found.converged else math.nan,
-                    data.about | {"center": center},
+                    data.about,
                 )
     return end.lines()
 
@@ -432,23 +432,37 @@ class Graded:
 
 
 def aligned(
-    n: int, d: int, rank: int, ratio: float, kind: int, *, flat: bool, rotated: bool, seed: int
+    n: int,
+    d: int,
+    rank: int,
+    ratio: float,
+    dim: int,
+    rows: str,
+    *,
+    rotated: bool,
+    center: bool,
+    seed: int,
 ) -> Instance:
-    """As many bad rows as Theorem 1 allows on a line (`kind` 1) or in a plane (2) off the subspace.
+    """As many bad rows as Theorem 1 allows, on a line (`dim` 1) or in a plane (2) off the subspace.
 
     Each is `ratio` times as large as the last, over 24 orders of magnitude at most; then sizes
-    begin again. Coefficients of good rows are +-1 if `flat`, which makes ties, else uniform. Their
-    mean is zero, so that they are the same with and without centring.
+    begin again. Good rows are signed unit vectors ("axes"), so that which of them are dropped does
+    not move the subspace at all; or have coefficients +-1 ("signs"), with ties of another kind; or
+    "uniform" ones. With `center` their mean is zero.
     """
     rng = np.random.default_rng(seed)
-    coefficients = (
-        rng.choice([-1.0, 1.0], size=(n, rank)) if flat else rng.uniform(-1, 1, (n, rank))
-    )
+    signs = rng.choice([-1.0, 1.0], size=(n, rank))
+    coefficients = {
+        "axes": signs * np.eye(rank)[rng.integers(0, rank, n)],
+        "signs": signs,
+        "uniform": rng.uniform(-1, 1, (n, rank)),
+    }[rows]
     order = rng.permutation(n)
 
     def good(n_bad: int) -> np.ndarray:
         kept = coefficients.copy()
-        kept[order[n_bad:]] -= kept[order[n_bad:]].mean(axis=0)
+        if center:
+            kept -= kept[order[n_bad:]].mean(axis=0)
         kept[order[:n_bad]] = 0.0
         return kept
 
@@ -458,13 +472,13 @@ def aligned(
     X, bad = np.zeros((n, d)), order[:n_bad]
     X[:, :rank] = good(n_bad)
     sizes = 10.0 * ratio ** (np.arange(n_bad) % int(1 + 24 / math.log10(ratio)))
-    off = rng.standard_normal((n_bad, kind)) if kind > 1 else np.ones((n_bad, 1))
+    off = rng.standard_normal((n_bad, dim)) if dim > 1 else np.ones((n_bad, 1))
     off /= np.linalg.norm(off, axis=1, keepdims=True)
-    X[bad, rank : rank + kind] = sizes[:, None] * off
+    X[bad, rank : rank + dim] = sizes[:, None] * off
     Q = np.linalg.qr(rng.standard_normal((d, d)))[0] if rotated else np.eye(d)
     X, L, basis = X @ Q.T, X[:, :rank] @ Q[:, :rank].T, Q[:, :rank]
-    about = {"n": n, "d": d, "r": rank, "n_bad": n_bad, "mu": mu, "flat": flat, "seed": seed}
-    about |= {"ratio": ratio, "kind": kind, "rotated": rotated}
+    about = {"n": n, "d": d, "r": rank, "n_bad": n_bad, "mu": mu, "rows": rows, "seed": seed}
+    about |= {"ratio": ratio, "dim": dim, "rotated": rotated, "center": center}
     mask = np.isin(np.arange(n), bad)
     return Instance(X, L, np.zeros_like(L), mask, "aligned", basis, mu, 0.0, about)
 

@@ -98,9 +98,9 @@ def best_of(rhos: list[float], problem: Problem, tol: float, max_iter: int | Non
         runs.append(inner_loop(problem, problem.rank, cut, max_iter=limit, tol=tol))
         fits.append(problem.finder.find(runs[-1].keep, problem.rank))
     residuals, mus, floor = [], [], np.full(problem.n, np.inf)
-    # Directions and means come from sums over the rows. Their rounding is the same for every row, so
-    # that one candidate's luck would have all rows vote for it (seen: residuals of 110 units with
-    # 5500 rows from whose sums rows of 1e20 had left).
+    # Directions and means come from sums over the rows. Their rounding is the same for every row,
+    # so that one candidate's luck would have all rows vote for it (seen: residuals of 110 units
+    # with 5500 rows from whose sums rows of 1e20 had left).
     summed = np.sqrt(problem.n)
     for run, fit, (E, R) in zip(runs, fits, problem.scorer.of_each(fits), strict=True):
         residuals.append(R)
