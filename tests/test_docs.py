@@ -20,6 +20,7 @@ from docs.hooks.tutorials import read_cells, run
 from torpca import OutlierRobustPCA, save_model
 from torpca._numbers import whole
 from torpca._robust.large import MAX_FEATURES, rows_to_begin_with
+from torpca._select.rank import RankRule
 from torpca.datasets import make_outlier_subspace
 from torpca.testing import RowSourceContract
 
@@ -249,7 +250,7 @@ def test_the_guide_says_how_many_rows_are_many():
 
     def many(n, d, k):
         rng = np.random.default_rng(0)
-        return rows_to_begin_with((n, d), np.ones(n), k, rng) is not None
+        return rows_to_begin_with((n, d), np.ones(n), RankRule.of(k), rng) is not None
 
     def fewest(d, k="auto"):
         return bisect.bisect_left(range(10**5), True, key=lambda n: many(n, d, k))

@@ -396,7 +396,7 @@ def test_an_entry_that_is_no_number_is_named_by_its_row(monkeypatch, kind, entry
     OutlierRobustPCA(3).fit(X)
     late = int(np.setdiff1d(np.arange(len(X)), parts[0])[-1])
     X[late, 7] = entry
-    with pytest.raises(ValueError, match=rf"1 of 30000 rows, first in row {late}\."):
+    with pytest.raises(ValueError, match=rf"1 of 30,000 rows, first in row {late}, column 7\."):
         OutlierRobustPCA(3).fit(kind(X))
     assert late not in parts[1]
 
@@ -536,7 +536,7 @@ def test_a_row_of_the_part_that_is_no_number_is_named_by_its_own_number(monkeypa
     OutlierRobustPCA(3).fit(X)
     late = int(parts[0][-1])
     X[late, 7] = np.nan
-    with pytest.raises(ValueError, match=rf"1 of 30000 rows, first in row {late}\."):
+    with pytest.raises(ValueError, match=rf"1 of 30,000 rows, first in row {late}, column 7\."):
         OutlierRobustPCA(3).fit(X)
 
 

@@ -93,12 +93,14 @@ def test_truth_values_are_labelled_alike_when_they_come_again(seed):
     np.testing.assert_array_equal(model.outlier_types(X), model.outlier_type_)
 
 
-@pytest.mark.parametrize(("points", "k"), [(1, 0), (2, 1)])
-def test_rows_that_are_mostly_a_few_points_are_warned_of(points, k):
+@pytest.mark.parametrize(
+    ("points", "k", "said"), [(1, 0, "one and the same"), (2, 1, "only 2 different ones")]
+)
+def test_rows_that_are_mostly_a_few_points_are_warned_of(points, k, said):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 5))
     X[:70] = X[np.arange(70) % points]
-    with pytest.warns(RuntimeWarning, match=f"most rows are only {points} "):
+    with pytest.warns(RuntimeWarning, match=f"half of the rows are {said}"):
         model = OutlierRobustPCA().fit(X)
     assert model.n_components_ == k
     assert (model.outlier_type_[:70] == "regular").all()

@@ -13,6 +13,7 @@ from torpca._robust.limits import exceeded_by, orthogonal_limit, score_limit
 from torpca._robust.lines import (
     Spread,
     describe_lines,
+    few_numbers,
     looks_clean,
     taper,
     weighted_quantile,
@@ -58,7 +59,7 @@ def test_tightest_half_is_the_one_found_by_trying_all(n, seed, size):
     lines = describe_lines(values[:, None], np.ones(n))
     mean, variance = tightest_half(values)
     share = (n // 2 + 1) / n
-    factor = share / chi2.cdf(chi2.ppf(share, 1), 3)
+    factor = share / chi2.cdf(chi2.ppf(share, 1), 3) * few_numbers(n) ** 2
     assert lines.location[0] == pytest.approx(mean, abs=1e-9 * size)
     assert lines.inner[0] == pytest.approx(np.sqrt(factor * variance), rel=1e-6)
 

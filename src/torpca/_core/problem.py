@@ -110,8 +110,8 @@ def not_finite(source: RowSource, bad: npt.NDArray[np.intp]) -> ValueError:
         remedy = f"drop column {names[worst]!r}, where most are not, or impute them first."
     return ValueError(
         f"Input X contains NaN or infinity in {whole(len(bad))} of {whole(source.shape[0])} rows, "
-        f"first in row {bad[0]} ({FROM_ZERO}), column {names[first]!r}. All entries must be "
-        f"finite: {remedy}"
+        f"first in row {bad[0]}, column {names[first]!r}. All entries must be finite: {remedy} "
+        f"Rows are {FROM_ZERO}."
     )
 
 

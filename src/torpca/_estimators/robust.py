@@ -293,19 +293,10 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
                 "and try another n_components"
             )
         k = fit.V.shape[1]
-        points = fit.start.n_points
-        few = points <= FEW_POINTS + POINTS_PER_DIMENSION * k
-        if few and REPEATED * points < fit.start.n_sample:
-            what = "one and the same" if points == 1 else f"only {points} different ones"
-            doubts.append(
-                f"half of the rows are {what}, so that they lie near a subspace of {k} dimensions "
-                "whatever they mean, and others may look far off. Look at the flagged rows, try "
-                "another n_components, or leave repeated rows out"
-            )
-        n = int(np.count_nonzero(weights))
+        n = float(np.sum(weights))  # a row of weight two is that row twice
         if n <= FEW_ROWS and self._share_flagged(weights) > FEW_FLAGGED:
             doubts.append(
-                f"there are only {n} rows with a part in the fit. Limits found from so few are "
+                f"there are only {n:g} rows with a part in the fit. Limits found from so few are "
                 "rough, and good rows may well be beyond them. Look at the two distances of the "
                 "flagged rows before you leave them out"
             )
@@ -314,6 +305,14 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
             doubts.append(
                 f"the good rows {what}, so there are fewer components than the {fit.rank.rank} "
                 "asked for. Give a smaller n_components, or leave repeated rows out"
+            )
+        elif few_points(fit.start, k):
+            points = fit.start.n_points
+            what = "one and the same" if points == 1 else f"only {points} different ones"
+            doubts.append(
+                f"half of the rows are {what}, so that they lie near a subspace of {k} dimensions "
+                "whatever they mean, and others may look far off. Look at the flagged rows, try "
+                "another n_components, or leave repeated rows out"
             )
         if fit.rank.rule == "edge":
             doubts.append(
@@ -346,6 +345,12 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
                 f"for X of {n} rows with a part in the fit and {d} features. Ask for fewer, or "
                 "for n_components='auto'."
             )
+
+
+def few_points(start: Start, k: int) -> bool:
+    """Whether half of the rows are so few different points that they lie near any subspace."""
+    few = start.n_points <= FEW_POINTS + POINTS_PER_DIMENSION * k
+    return few and REPEATED * start.n_points < start.n_sample
 
 
 def _generator(random_state: Any) -> np.random.Generator:

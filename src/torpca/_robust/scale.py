@@ -11,6 +11,8 @@ from torpca._sources.base import Floats
 
 # Rows looked at: scales to two percent. Fewer if they are long, to hold no more numbers than this.
 SCALE_ROWS, FEWEST_ROWS, MOST_NUMBERS = 2000, 100, 2**26
+# Binary digits of a scale.
+DIGITS = 36
 # Numbers handled at a time.
 AT_A_TIME = 2**20
 
@@ -37,4 +39,7 @@ def feature_scales(source: RowSource, weights: Floats, rng: np.random.Generator)
         plain = np.sqrt((w @ np.square(P - mean)) / np.sum(w))
         found = np.where(lines.inner > EQUAL, lines.inner, plain)
         scales[part] = np.where(found > EQUAL, found * size, 1.0)
-    return scales
+    # Sums in another order differ in their last digits. Without these, equal rows stay equal, and
+    # a row of weight two is that row twice, digit by digit.
+    mantissa, exponent = np.frexp(scales)
+    return np.ldexp(np.round(mantissa * 2.0**DIGITS) / 2.0**DIGITS, exponent)
