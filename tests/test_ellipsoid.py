@@ -8,7 +8,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -231,7 +231,12 @@ def test_never_moves_two_points_apart(pair, scales, radius):
     assert np.linalg.norm(p - q) <= np.linalg.norm(pair[0] - pair[1]) + 1e-14 * np.abs(pair).max()
 
 
+# Coordinates that lose digits in the unit of the ellipsoid.
+TINY = 1.5143394948872752e-304 * np.array([[1, 0, 0], [0, 0, 0], [1, 0, 1], [0, 0, 0]])
+
+
 @settings(deadline=None, max_examples=200)
+@example(y=np.where(TINY > 0, TINY, 1.0), scales=np.array([4194305.0, 1.0, 4194305.0]), radius=1.0)
 @given(
     y=arrays(np.float64, (4, 3), elements=st.floats(-1e300, 1e300)),
     scales=arrays(np.float64, 3, elements=st.floats(0, 1e300)),

@@ -185,12 +185,13 @@ def _project_block(Y: Array, ellipsoid: _Ellipsoid, work: Array) -> None:
     outside = np.flatnonzero(_column_norms(P) > b)
     if outside.size == Y.shape[1]:
         _project_to_boundary(T, b * s, (P, R))
-        _times_power_of_two(T, exponent, out=Y)
+        _restore(T, exponent, out=Y, work=R)
     elif outside.size:
         spare, P, R = work[:, :, : outside.size]
         np.take(T, outside, axis=1, out=P, mode="clip")  # the default mode goes through a copy
         _project_to_boundary(P, b * s, (spare, R))
-        Y[:, outside] = _times_power_of_two(P, exponent, out=P)
+        np.take(Y, outside, axis=1, out=spare, mode="clip")
+        Y[:, outside] = _restore(P, exponent, out=spare, work=R)
 
 
 def _project_to_boundary(T: Array, a: Array, work: tuple[Array, Array]) -> None:
@@ -262,6 +263,17 @@ def _scale_columns(Y: Array, exponent: int, out: Array) -> None:
     else:
         _, tops = np.frexp(np.abs(Y).max(axis=0))
         np.ldexp(Y, np.minimum(exponent, _FARTHEST_POINT - tops), out=out)
+
+
+def _restore(P: Array, exponent: int, out: Array, work: Array) -> Array:
+    """Write P * 2**exponent to `out`, but no entry larger than that of `out` was.
+
+    Coordinates so small that they lost digits in the unit of the ellipsoid may have grown.
+    """
+    most = np.abs(out, out=work)
+    _times_power_of_two(P, exponent, out=out)
+    np.minimum(out, most, out=out)
+    return np.maximum(out, np.negative(most, out=most), out=out)
 
 
 def _times_power_of_two(Y: Array, exponent: int, out: Array) -> Array:
