@@ -1,4 +1,4 @@
-"""Entries that are no numbers are named by row and column, and the advice works when followed."""
+"""Entries that are not numbers are named by row and column, and the advice works when followed."""
 
 import re
 from decimal import Decimal
@@ -168,7 +168,7 @@ def test_missing_marks_of_every_kind_are_nan():
         assert np.isnan(taken[1, 0])
 
 
-# ---- text and other things that are no numbers ---------------------------------------------------
+# ---- text and other things that are not numbers--------------------------------------------------
 
 
 def followed(message, X):

@@ -196,7 +196,7 @@ def first_record(file: IO[bytes], title: str, delimiter: str) -> FirstRecord:
 def not_utf8(title: str) -> TableError:
     """The error of text in another encoding, or of no text."""
     return TableError(
-        f"{title} is no UTF-8 text. If it is a table in another encoding, save it as UTF-8; if it "
+        f"{title} is not UTF-8 text. If it is a table in another encoding, save it as UTF-8; if it "
         "is no CSV or TSV file, give it the ending of what it is."
     )
 

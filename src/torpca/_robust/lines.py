@@ -348,7 +348,7 @@ def reweighted(
         once = _improved(Y, w, location, scale)
         twice = _improved(Y, w, *once)
         moved = np.abs(twice[0] - once[0]) + np.abs(twice[1] - once[1])
-        # Not ">": what is no number will not settle.
+        # Not ">": what is not a number will not settle.
         if not np.any(moved > settled * (np.abs(twice[0]) + twice[1])):
             location, scale = twice
             break

@@ -83,7 +83,7 @@ class Frozen:
         """Mask of the rows of little leverage that may weigh less than 1: others need no root."""
         k = len(self.s)
         limit = (1 - 2 * LITTLE) * self.spread.square_at(self.limits[0])
-        # Not ">": what is no number is suspect.
+        # Not ">": what is not a number is suspect.
         out: Mask = ~(squares <= limit)
         for j in range(Y.shape[1] - k):
             reach = self.watch.limits[0] * self.watch.scale[j]

@@ -1,4 +1,4 @@
-"""Entries that are no numbers: which they are, where they are, and what to try."""
+"""Entries that are not numbers: what they are, where they are, and what to try."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_number(value: Any) -> bool:
 
 
 def no_number(value: Any, where: str, advice: str) -> TypeError:
-    """The error of an entry that is no number."""
+    """The error for an entry that is not a number."""
     return TypeError(
         f"X holds {value!r} of type {type(value).__name__}{where}; argument must be a number, not "
         f"a string or other object. {ALLOWED}. {advice}"
@@ -78,11 +78,11 @@ def _in_array(array: np.ndarray[Any, Any], place: int, value: Any, kind: str = "
         advice = AS_FLOATS
     elif len(text) < array.shape[1] and len(text) <= NAMED:
         advice = (
-            "Leave out what is no number, with "
-            f"numpy.delete(X, {text}, axis=1).astype(float), or turn it into numbers first."
+            "Leave out the columns that are not numeric, with "
+            f"numpy.delete(X, {text}, axis=1).astype(float), or convert them to numbers first."
         )
     else:
-        advice = "Leave out what is no number, or turn it into numbers first; then astype(float)."
+        advice = "Leave out or convert what is not a number first; then use astype(float)."
     return no_number(value, f" in row {row}, column {column}{kind}", advice)
 
 

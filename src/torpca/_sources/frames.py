@@ -1,4 +1,4 @@
-"""Data frames: their columns as numbers, or an error that names the columns that hold none."""
+"""Data frames: their columns as numbers, or an error that names those that are not numeric."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def from_pandas(X: Any) -> Numbers:
 def _drop_from_pandas(labels: list[Any]) -> str:
     if len(labels) > NAMED:
         return "Keep the columns of numbers, with X.select_dtypes('number')."
-    return f"Leave out what is no number, with X.drop(columns={labels!r})."
+    return f"Leave out the columns that are not numeric, with X.drop(columns={labels!r})."
 
 
 def _holds_numbers(column: Any) -> bool:
@@ -101,7 +101,7 @@ def from_polars(X: Any) -> Numbers:
     if refused:
         labels = [X.columns[j] for j in refused]
         columns = [X.to_series(j) for j in refused]
-        advice = f"Leave out what is no number, with X.drop({labels!r})."
+        advice = f"Leave out the columns that are not numeric, with X.drop({labels!r})."
         if all(
             column.dtype == polars.String and converts(column.cast, polars.Float64)
             for column in columns
@@ -125,7 +125,7 @@ def _pairs(labels: Sequence[Any], kind: str) -> str:
 
 
 def _first_odd(values: Sequence[Any], there: Sequence[int]) -> tuple[int, Any]:
-    """Row and value of the first entry that is no number, of those that are there."""
+    """Row and value of the first entry that is not a number, of those that are there."""
     # Categories may be numbers, and still not be meant as such: then the first of all.
     row = next((i for i in there if not is_number(values[i])), there[0] if there else 0)
     return row, values[row]
