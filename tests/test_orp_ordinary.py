@@ -299,3 +299,12 @@ def test_one_huge_entry_among_many_rows_changes_its_row_alone(fill, row):
     assert model.outlier_type_[row] in ("orthogonal", "bad leverage")
     assert model.orthogonal_distances_[row] == pytest.approx(fill, rel=1.0)
     np.testing.assert_array_equal(model.outlier_types(X[row : row + 1]), model.outlier_type_[row])
+
+
+def test_noise_whose_squares_are_below_every_float():
+    rng = np.random.default_rng(0)
+    noise = rng.standard_t(4, (200, 1)) * rng.standard_normal((200, 6))
+    X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + 0.01 * noise
+    plain, tiny = (OutlierRobustPCA(2).fit(unit * X) for unit in (1.0, 2.0**-620))
+    np.testing.assert_allclose(tiny.components_, plain.components_, atol=1e-9)
+    np.testing.assert_array_equal(tiny.weights_ > 0, plain.weights_ > 0)

@@ -53,7 +53,7 @@ def looked_at(X, at, before, counts):
     part = counts * keep
     if at.law is not None:
         least = at.law.shape - 1
-        part = part * least / (least + at.law.freedom / 2 * R**2 / at.law.mean)
+        part = part * least / (least + at.law.freedom / 2 * (R / at.law.size) ** 2)
     y = Y[:, :k] - at.inside.center
     out = np.sqrt(np.sum(y * np.linalg.solve(at.inside.shrink * at.inside.covariance, y.T).T, 1))
     u = counts * keep * falls(z_of(out, at.inside.spread), 2.5, 4.0)
@@ -86,7 +86,7 @@ def frozen(X, k, *, centered, law=None, seed=0, turned=0.0):
     return judge.freeze(mean, V, 4.5 * s[:k], near, judge.inside(mean, V[:, :k], near))
 
 
-LAWS = (None, Precision(shape=3.0, freedom=20.0, mean=0.01))
+LAWS = (None, Precision(shape=3.0, freedom=20.0, size=0.1))
 
 
 @settings(max_examples=40, deadline=None)

@@ -326,7 +326,7 @@ def test_rows_without_weight_do_not_decide_on_precision_and_weights_are_counts()
     there = w > 0
     expected = precision_law(np.repeat(R, w), np.ones(np.sum(w)), 10)
     found = precision_law(np.where(there, R, 1e8 * R), w.astype(float), 10)
-    assert found.mean == pytest.approx(expected.mean, rel=1e-12)
+    assert found.size == pytest.approx(expected.size, rel=1e-12)
     assert found.shape == pytest.approx(expected.shape, rel=1e-12)
 
 

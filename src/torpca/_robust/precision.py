@@ -17,19 +17,19 @@ class Precision:
     """Law of the levels of noise: inverse gamma, of shape `shape`.
 
     The expected precision of a row given its residual R is proportional to
-    (shape + f/2) / (shape - 1 + f R^2 / (2 mean)): the weights of a multivariate t law.
+    (shape + f/2) / (shape - 1 + f R^2 / (2 size^2)): the weights of a multivariate t law.
     """
 
     shape: float
     freedom: float
     """Degrees of freedom f of the squared residuals of rows of one level."""
-    mean: float
-    """Mean of the squared residuals."""
+    size: float
+    """Root of the mean of the squared residuals: their squares may be beyond every float."""
 
     def weights(self, R: Array) -> Array:
         """Weight of rows with residuals R (n,), between 0 and 1."""
         least = self.shape - 1
-        far = (R / self.mean**0.5) ** 2
+        far = (R / self.size) ** 2
         return least / (least + 0.5 * self.freedom * far)
 
 
@@ -48,4 +48,4 @@ def precision_law(R: Floats, weights: Floats, f: float) -> Precision | None:
     uneven = (1 + float(np.average(np.square(squares / mean - 1), weights=w))) / (1 + 2 / f)
     if uneven <= UNEVEN:
         return None
-    return Precision((2 * uneven - 1) / (uneven - 1), f, mean * top**2)
+    return Precision((2 * uneven - 1) / (uneven - 1), f, float(np.sqrt(mean)) * top)
