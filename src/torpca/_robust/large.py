@@ -63,7 +63,7 @@ STILL, ALL_BUT_A_FEW = 1e-6, 0.999
 BELOW_CHANCE = 0.2
 # A scatter measured in a subspace holds in another that is off by no more than this sine: the
 # share of a direction's variance that it misses is at most its square.
-SAME = 0.01
+SAME = 0.05
 # Where fewer rows than this share are near the middle, the part was no measure of the scatter.
 LEAST_INSIDE = 0.25
 # A gap: the next variance is this many times smaller.
