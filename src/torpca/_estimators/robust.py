@@ -127,9 +127,9 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
     Notes
     -----
     The iterations are those of Algorithm 1 of Cherapanamjeri, Jain, Netrapalli: Thresholding
-    based Efficient Outlier Robust PCA (arXiv:1702.05571), with a start on a sample and cut-offs
-    estimated from the rows in place of known fractions; see the user guide for how, and for when
-    it fails.
+    based Efficient Outlier Robust PCA, arXiv:1702.05571 (COLT 2017, PMLR 65:593-628), with a start
+    on a sample and cut-offs estimated from the rows in place of known fractions; see the user guide
+    for how, and for when it fails.
 
     Examples
     --------
