@@ -182,7 +182,11 @@ def test_bytes_missing_from_the_last_column(tmp_path, arrow):
     path = tmp_path / "rows.parquet"
     table = arrow.table({f"x{i}": x for i, x in enumerate(X.T, 1)})
     pq.write_table(table, path, compression="none", use_dictionary=False)
-    whole = path.read_bytes()
+    whole, metadata = path.read_bytes(), pq.read_metadata(path)
+    last = metadata.row_group(0).column(3)
+    end = last.data_page_offset + last.total_compressed_size
+    if end < len(whole) - metadata.serialized_size - 8:
+        pytest.skip("this Arrow writes something between the columns and the footer")
     at = whole.rindex(X[20:24, 3].tobytes())
     path.write_bytes(whole[:at] + whole[at + 16 :])  # the footer would be read as numbers
     with pytest.raises(TableError, match="'x4' reaches into what follows it"):
