@@ -86,7 +86,8 @@ def altproj(
     -----
     Departures from the paper, measured on 24 tables with bad entries, of 2 shapes, ranks 2 and 5,
     shares of 0.05 to 0.2, and as large as the largest good entry or 1000 times that. All 24 are
-    found; `tests/test_rivals_entrywise.py` has a case for each.
+    found; `tests/test_rivals_entrywise.py` has a table for the theorem's beta, the decay, the one
+    cut and the floor.
 
     - beta: for a share of bad entries beyond the theorem its constant is too large, and with the
       true mu none is found. The authors' code takes 1/sqrt(d), which finds 22. The default needs no
