@@ -21,7 +21,7 @@ from torpca.metrics import subspace_error
 @pytest.mark.parametrize("strong", clean.STRONG)
 @pytest.mark.parametrize("n", [9999, 10_000])
 def test_clean_rows_give_the_same_on_both_sides_of_the_border(n, strong, k):
-    found = clean.line("rows", n, 10, strong, k, seeds=2)
+    found = clean.line("rows", n, 10, strong, k, seeds=1)
     assert found["holds"], found
 
 
@@ -101,7 +101,7 @@ def test_an_identity_matrix_is_a_table(n):
     assert_fits(np.eye(n))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", TABLES)
 def test_ordinary_tables_have_a_fit(kind, seed):
     rng = np.random.default_rng(seed)
@@ -165,7 +165,7 @@ def test_bad_rows_graded_on_a_line_are_told_from_rows_of_two_levels(seed):
 
 
 @pytest.mark.parametrize("rotated", [False, True])
-@pytest.mark.parametrize("n", [60, 400, 4000])
+@pytest.mark.parametrize("n", [60, 4000])
 @pytest.mark.parametrize("make", [graded, scattered])
 @pytest.mark.parametrize("r", [1, 2, 3])
 def test_few_distinct_values_are_exact_or_warned_of(make, r, n, rotated):
@@ -196,7 +196,7 @@ def test_repeated_rows_are_no_reason_for_a_warning_if_they_are_many():
 @pytest.mark.parametrize(("d", "strong"), [(2, 0), (6, 0), (6, 2)])
 def test_few_clean_rows_are_seldom_flagged_or_warned_of(n, most, d, strong):
     flagged = []
-    for seed in range(12):
+    for seed in range(8):
         X = np.random.default_rng(seed).standard_normal((n, d))
         X[:, :strong] *= 10
         model = OutlierRobustPCA(1 if d == 2 else 2)
