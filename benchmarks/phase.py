@@ -8,7 +8,7 @@ Run from the repository root:
 
 Good rows are Gaussian in a random subspace of dimension r, bad ones Gaussian in all d dimensions,
 without noise: the haystack model. What makes it hard is the dimension-scaled signal-to-noise ratio
-(n_good / r) / (n_bad / (d - r)), as in Lerman and Zhang (arXiv:2403.18658): the number of good rows
+(n_good / r) / (n_bad / (d - r)), as in Lerman and Zhang (arXiv:2606.06782): the number of good rows
 for each dimension of the subspace, over that of bad rows for each dimension beyond it. Above 1
 Tyler's estimator finds the subspace of rows in general position (Zhang 2016), and below 1 finding
 it among bad rows of any kind is as hard as small set expansion (Hardt and Moitra 2013). Bad rows

@@ -88,11 +88,15 @@ def test_warns_when_the_automatic_rank_is_at_its_edge():
 @pytest.mark.parametrize("fraction", [0.0, 0.1])
 def test_half_of_a_few_long_rows_is_no_exact_subspace(n, fraction):
     # Any n/2 rows lie in n/2 - 1 directions about their mean, exactly.
-    made = make_outlier_subspace(n, 200, 2, fraction, noise=0.01, random_state=2)
-    model = OutlierRobustPCA().fit(made.X)
-    assert model.n_components_ == 2
-    assert model.rank_.rule == "gap"
-    assert np.count_nonzero(model.predict(made.X) == -1) <= 0.15 * n
+    right = 0
+    for seed in range(4):
+        made = make_outlier_subspace(n, 200, 2, fraction, noise=0.01, random_state=seed)
+        model = OutlierRobustPCA().fit(made.X)
+        flagged = np.mean(model.predict(made.X) == -1)
+        assert model.rank_.rule == "gap"
+        assert flagged <= 0.4
+        right += model.n_components_ == 2 and flagged <= 0.15
+    assert right >= 3  # few rows: a bad one may have a direction to itself
 
 
 def gasoline(seed):
