@@ -8,22 +8,25 @@ import numpy as np
 
 from torpca._core.loop import Iteration
 from torpca._core.subspace import fix_signs, norm
+from torpca._robust.cutoffs import taper
 from torpca._robust.limits import orthogonal_limit, score_limit
-from torpca._robust.lines import taper
 from torpca._robust.scatter import mahalanobis, robust_scatter
-from torpca._robust.small import Settled
+from torpca._robust.settle import Settled, scores_in_unit
+from torpca._robust.spread import Spread
 from torpca._robust.start import Start
 from torpca._select.rank import RankChoice
 from torpca._sources.base import Floats
 
-# Standard deviations beyond which it does not matter how far out a row is.
-FAR = 1e150
+# Standard deviations beyond which a row is not a good one, where a share was left out.
+GOOD = 4.0
 
 
 @dataclass(frozen=True)
 class RobustFit:
     """Principal components of the good rows, and what each row has to do with them."""
 
+    route: str
+    """How the fit went: on all "rows", in their "span", "exact", or in "passes" over many."""
     mean: Floats | None
     V: Floats
     """Principal directions (d, k) of the good rows."""
@@ -46,25 +49,15 @@ class RobustFit:
 
 def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     """Distances, scatter and limits of all rows, given the subspace."""
-    fit, threshold, R, studentised = (
-        settled.fit,
-        settled.threshold,
-        settled.residuals,
-        settled.studentised,
-    )
-    sample_weight = threshold.sample_weight
+    fit, R, studentised = settled.fit, settled.residuals, settled.studentised
+    sample_weight, center = settled.sample_weight, fit.mean is not None
     weights = settled.keep * sample_weight
-    center = fit.mean is not None
-    if threshold.trim is not None:
+    if settled.trimmed:
         # How many rows the fit left out is no measure of how far good rows are.
         studentised = R
-        weights = sample_weight * taper(threshold.spread(R).z(R))
+        weights = sample_weight * taper(Spread.of(R, sample_weight).z(R), GOOD)
     k = fit.V.shape[1]
-    unit = float(fit.s[0]) / np.sqrt(max(np.sum(weights), 1.0)) if k else 1.0
-    Y = fit.rows().matmul(fit.V)
-    with np.errstate(over="ignore"):
-        Y /= unit if fit.frame.factors is None else (unit * fit.frame.factors)[:, None]
-    Y = np.clip(Y, -FAR, FAR)
+    Y, unit = scores_in_unit(fit, weights)
     scatter = robust_scatter(Y, weights, center, rng)
     score = mahalanobis(Y, scatter.center, scatter.covariance)
     limits = {
@@ -79,6 +72,7 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     inside = weights > 0
     left_over = norm(np.sqrt(weights[inside]) * R[inside]) / np.sqrt(max(1.0, n_good - center))
     return RobustFit(
+        route=settled.route,
         mean=mean,
         V=V,
         scales=unit * np.sqrt(theta),

@@ -11,8 +11,7 @@ from torpca._core.frame import choose_frame
 from torpca._core.loop import Iteration
 from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit
-from torpca._robust.small import Settled
-from torpca._robust.threshold import Threshold, residuals
+from torpca._robust.settle import Settled, residuals
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
@@ -22,27 +21,25 @@ def settle_exactly(
     sample_weight: Floats,
     rows: npt.NDArray[np.intp],
     settled: Settled,
-    rng: np.random.Generator,
 ) -> Settled | None:
     """What was `settled` on the part in `rows`, on all rows: they are in its subspace or not.
 
     None if the rows of the part have noise, if most rows are not in their subspace, or if some are
     so long that their squares overflow.
     """
-    last, k = settled.threshold.last, settled.fit.V.shape[1]
-    if not (last.location == last.scale == 0.0) or k == 0 or settled.fit.frame.factors is not None:
+    fit, k = settled.fit, settled.fit.V.shape[1]
+    if not settled.rule.residual.exact or k == 0 or fit.frame.factors is not None:
         return None
     some = settled.keep * sample_weight[rows]
-    fit = settled.finder.find(some, k, polish=True)
     magnitudes = check_finite(source)
     frame = choose_frame(source, magnitudes, sample_weight > 0)
     total = float(np.sum(sample_weight))
-    if frame.factors is not None or fit.frame.factors is not None or fit.V.shape[1] < k:
+    if frame.factors is not None or k < settled.choice.rank:
         return None
     share = float(np.sum(some)) / total
     eps = float(np.finfo(source.dtype).eps)
     fit = Fit(fit.mean, fit.V, fit.s / np.sqrt(share), frame, eps, fit.blur)
-    R, _, _ = residuals(fit, np.ones(len(sample_weight)))
+    R, _ = residuals(fit, np.ones(len(sample_weight)))
     keep = np.where((R == 0.0) & (sample_weight > 0), 1.0, 0.0)
     if float(keep @ sample_weight) <= 0.5 * total:
         return None
@@ -50,12 +47,12 @@ def settle_exactly(
     dropped = {"residual": int(np.count_nonzero(sample_weight)) - n_kept, "direction": 0}
     return replace(
         settled,
+        route="exact",
         fit=fit,
         keep=keep,
-        part=keep,
+        sample_weight=sample_weight,
         residuals=R,
         studentised=R,
-        threshold=Threshold(sample_weight, None, rng),
         start=settled.start.among(rows, len(sample_weight)),
         history=(*settled.history, Iteration(len(settled.history), k, dropped, n_kept, 0.0, 0.0)),
         converged=True,

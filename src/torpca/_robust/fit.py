@@ -12,7 +12,7 @@ from torpca._robust.describe import RobustFit, describe
 from torpca._robust.exact import settle_exactly
 from torpca._robust.large import NEAR, fit_large, rows_to_begin_with, shortened
 from torpca._robust.options import Options
-from torpca._robust.small import Settled, settle_on_all
+from torpca._robust.settle import Settled, settle_on_all
 from torpca._robust.wide import is_wide, settle_in_span
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import BLOCK_BYTES, MIN_BLOCK_ROWS, Floats
@@ -23,11 +23,10 @@ def robust_fit(
 ) -> RobustFit:
     """Principal components of the good rows of `source`.
 
-    1. Start: on a sample, find a half of the rows that agree on a subspace.
-    2. Iterate on all rows: fit a subspace to the kept rows, then keep the rows near it.
-       As in TORP, except that the cut-off is estimated from the rows, and rows near it are
-       kept in part.
-    3. Reweight: if the noise differs from row to row, fit once more with a weight for each row.
+    1. Start: on a sample, concentrate several halves, and choose the one whose rows agree best.
+    2. Leverage: rows far out inside its subspace stay out if they tilt it.
+    3. Iterate on all rows: fit a subspace to the kept rows, then keep the rows near it. As in TORP,
+       except that the cut-off is estimated from the rows, and rows near it are kept in part.
     4. Inside the subspace, find the scatter of the rows that are not far out in it.
 
     Of many rows, a part goes through all of this first; then all of them are passed over a few
@@ -58,7 +57,7 @@ def robust_fit(
             found = fit_large(source, sample_weight, rows, part, settled, options, rng)
             if found is not None:
                 return found
-            exact = settle_exactly(source, sample_weight, rows, settled, rng)
+            exact = settle_exactly(source, sample_weight, rows, settled)
             if exact is not None:
                 return describe(exact, rng)
     return describe(settle(source, sample_weight, options), rng)

@@ -21,24 +21,20 @@ from torpca._core.krylov import expanded
 from torpca._core.loop import Iteration
 from torpca._core.moments import weighted
 from torpca._core.subspace import fix_signs, subspace_change
+from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.describe import RobustFit
 from torpca._robust.draw import some_rows
 from torpca._robust.limits import orthogonal_limit, score_limit
-from torpca._robust.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread, looks_clean, taper
-from torpca._robust.loyalty import blame, watch
 from torpca._robust.options import Options
 from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look, product
-from torpca._robust.precision import Precision
-from torpca._robust.scatter import PROBE_ROWS, consistency, robust_scatter
-from torpca._robust.small import Settled
-from torpca._robust.start import ROUGHLY
-from torpca._robust.threshold import free_part
+from torpca._robust.rule import Cutoffs, Rule, free_part
+from torpca._robust.scatter import FAR_OUT, PROBE_ROWS, consistency, robust_scatter
+from torpca._robust.settle import Settled
+from torpca._robust.tuning import tuning
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
-# Numbers in the part of the rows that is learned from, and the fewest and most rows of it.
-PART_NUMBERS, FEWEST, MOST = 3 * 2**18, 2000, 5_000
 # The subspace of the part need not move by less than this.
 NEAR = 0.03
 # Rows of it by which rows far out inside the subspace are told.
@@ -59,8 +55,6 @@ ACCURATE_SINGLE = 1e-3
 # The subspace stands when it moves by less than this, if all rows but so few are good, which the
 # first pass may take for bad, ...
 STILL, ALL_BUT_A_FEW = 1e-6, 0.999
-# ... and else, or without a gap, by less than this share of its own error by chance.
-BELOW_CHANCE = 0.2
 # A scatter measured in a subspace holds in another that is off by no more than this sine: the
 # share of a direction's variance that it misses is at most its square.
 SAME = 0.05
@@ -78,7 +72,10 @@ def rows_to_begin_with(
 ) -> npt.NDArray[np.intp] | None:
     """Numbers of the rows to learn from; None if all of them are few enough."""
     d = shape[1]
-    count = min(max(PART_NUMBERS // d, FEWEST), MOST) if d <= MAX_FEATURES else FEWEST_LONG
+    fewest, most = tuning().part_rows
+    count = FEWEST_LONG
+    if d <= MAX_FEATURES:
+        count = min(max(tuning().part_numbers // d, fewest), most)
     count = max(count, 20 * (rank.given or 0))
     if np.count_nonzero(sample_weight) < WORTH_IT * count:
         return None
@@ -111,26 +108,30 @@ def fit_large(
     None if the data is not of the kind this is made for: no noise, or sizes beyond squares.
     """
     fit, k = settled.fit, settled.fit.V.shape[1]
-    if settled.threshold.last.scale == 0.0 or fit.frame.factors is not None:
+    if settled.rule.residual.scale == 0.0 or fit.frame.factors is not None:
         return None
     some = sample_weight[rows]
     share = float(np.sum(some)) / float(np.sum(sample_weight))
-    weight = float(np.sum(settled.part * some))
+    weight = float(np.sum(settled.keep * some))
     few = source.shape[1] <= MAX_FEATURES
-    gram = settled.finder.moments(settled.part * some)[1] if few else np.zeros((0, 0))
-    skew = settled.threshold.skew or 0.0
-    judge = Judge(part, some, settled.law, fit.mean is not None, rng, skew)
     mean = np.zeros(source.shape[1]) if fit.mean is None else fit.mean
-    W = settled.watched()
+    centered = fit.mean is not None
+    gram = np.zeros((0, 0))
+    if few:
+        gram = gram_about(part, mean, settled.keep * some, centered=centered)
+    judge = Judge(part, some, settled.rule.cuts, settled.start.cuts.inside, centered, rng)
+    W = settled.next_directions
     V = np.hstack([fit.V, W])
-    at = judge.first(mean, V, fit.s / np.sqrt(share), settled)
+    at = judge.freeze(mean, V, fit.s / np.sqrt(share), settled.keep, None)
     if at is None:
         return None
     # A difference of squares loses as many digits as the residual is smaller than the row.
     squares = float(mean @ mean) + float(np.sum(fit.s**2)) / float(np.sum(some))
-    exact = bool(8 * float(np.finfo(np.float64).eps) * squares > ACCURATE * at.spread.unit**2)
+    exact = bool(
+        8 * float(np.finfo(np.float64).eps) * squares > ACCURATE * at.rule.residual.unit**2
+    )
     single = bool(
-        8 * float(np.finfo(np.float32).eps) * squares <= ACCURATE_SINGLE * at.spread.unit**2
+        8 * float(np.finfo(np.float32).eps) * squares <= ACCURATE_SINGLE * at.rule.residual.unit**2
     )
     counts = None if np.all(sample_weight == 1.0) else sample_weight
     keep = np.zeros(source.shape[0])
@@ -146,7 +147,7 @@ def fit_large(
         keep = now.keep
         V, s, change, converged = at.V, at.s, 0.0, True
         if not final:
-            whole = at.law is None and now.weight > ALL_BUT_A_FEW * total
+            whole = now.weight > ALL_BUT_A_FEW * total
             aim = partial(goal, k=k, weight=now.weight, whole=whole, d=len(mean))
             if few:
                 V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
@@ -160,7 +161,7 @@ def fit_large(
             else:
                 V, theta = expanded_directions(source, now, at, aim, single and first)
                 off = WEIGHTS_TURN
-            V, s = with_watched(V[:, :k], W), np.sqrt(theta[:k])
+            V, s = with_next(V[:, :k], W), np.sqrt(theta[:k])
             change = subspace_change(at.V[:, :k], V[:, :k])
             converged = off * change <= max(options.tol, aim(theta))
         history.append(record_of(len(history), k, now, n_rows, change))
@@ -198,10 +199,10 @@ def gram_about(source: RowSource, mean: Floats, part: Floats, *, centered: bool)
     return rows.gram(mask)
 
 
-def with_watched(V: Floats, W: Floats) -> Floats:
+def with_next(V: Floats, W: Floats) -> Floats:
     """Orthonormal directions (d, k + q): the subspace V (d, k), then what W (d, q) has beyond it.
 
-    The directions to watch stay: those of rows that were left out for it are not in A.
+    The next directions stay: those of rows that were left out for it are not in A.
     """
     beyond = W - V @ (V.T @ W)
     return np.hstack([V, np.linalg.qr(np.hstack([V, beyond]))[0][:, V.shape[1] :]])
@@ -271,7 +272,7 @@ def goal(theta: Floats, *, k: int, weight: float, whole: bool, d: int) -> float:
     # Beyond a gap there is noise in all directions; without one, the next direction matters most.
     directions = d - k if gap else 1
     chance = np.sqrt(directions / weight) * np.sqrt(theta[k - 1]) * np.sqrt(theta[k])
-    return max(STILL, min(BELOW_CHANCE * float(chance / (theta[k - 1] - theta[k])), 1.0))
+    return max(STILL, min(tuning().below_chance * float(chance / (theta[k - 1] - theta[k])), 1.0))
 
 
 # ---- what is known before a pass ----------------------------------------------------------------
@@ -283,36 +284,25 @@ class Judge:
 
     some: RowSource
     counts: Floats
-    law: Precision | None
+    cuts: Cutoffs
+    inside_cut: float
+    """Finite if rows far out inside are off."""
     centered: bool
     rng: np.random.Generator
-    skew: float = 0.0
-
-    def first(self, mean: Floats, V: Floats, s: Floats, settled: Settled) -> Frozen | None:
-        """What the rows of the part say of the subspace that was settled on them.
-
-        None if there is nothing to say.
-        """
-        inside = self.inside(mean, V[:, : len(s)], settled.near())
-        if inside is None:
-            return None
-        if settled.beside is None:
-            return self.freeze(mean, V, s, settled.keep, inside)
-        spread, limits = settled.threshold.last, settled.threshold.limits()
-        return Frozen(mean, self.centered, V, s, spread, limits, settled.beside, self.law, inside)
 
     def about(self, mean: Floats) -> RowSource:
         """Rows of the part less `mean`, which is zero if they are not centred."""
         return self.some.centered(mean) if self.centered else self.some
 
-    def inside(self, mean: Floats, V: Floats, near: Floats) -> Inside | None:
-        """Scatter in a subspace of rows of the part, with weights `near`; None if there is none."""
+    def inside(self, Y: Floats, near: Floats) -> Inside | None:
+        """Scatter of scores Y (m, k) of rows of weights `near`; None if there is none."""
         few = some_rows(np.ones(len(near)), SCATTER_ROWS, self.rng)
-        Y, weights = self.about(mean).matmul(V)[few], (near * self.counts)[few]
-        found = robust_scatter(Y, weights, self.centered, self.rng, NEARLY)
+        weights = (near * self.counts)[few]
+        found = robust_scatter(Y[few], weights, self.centered, self.rng, NEARLY)
         if found.spread.scale == 0.0:
             return None
-        return Inside(found.center, found.covariance, found.spread, 1 / consistency(V.shape[1]))
+        shrink = 1 / consistency(Y.shape[1])
+        return Inside(found.center, found.covariance, found.spread, shrink)
 
     def freeze(
         self, mean: Floats, V: Floats, s: Floats, keep: Floats, inside: Inside | None
@@ -329,18 +319,16 @@ class Judge:
         Y = rows.matmul(V)
         h = np.sum(np.square(Y[:, :k] / s), axis=1)
         R = rows.residuals(V[:, :k]) / np.sqrt(free_part(h, keep))
-        spread = replace(Spread.of(R, self.counts, ROUGHLY), skew=self.skew)
-        if spread.scale == 0.0:
+        rule = Rule.by_residuals(R, self.counts, self.cuts, ROUGHLY)
+        if rule.residual.scale == 0.0:
             return None
-        z = spread.z(R)
-        limits = (CLEAN_FULL, CLEAN_NONE) if looks_clean(z, self.counts) else (FULL, NONE)
-        near = taper(z, *limits)
-        inside = inside or self.inside(mean, V[:, :k], near)
+        near = rule.near(R)
+        inside = inside or self.inside(Y[:, :k], near)
         if inside is None:
             return None
-        P = Y[:, k:] / blame(h, keep, V.shape[0] - k)[:, None]
-        beside = watch(P, self.counts * near, ROUGHLY)
-        return Frozen(mean, self.centered, V, s, spread, limits, beside, self.law, inside)
+        rule = rule.with_next(Y[:, k:], self.counts * near, ROUGHLY)
+        rule = replace(rule, cuts=replace(rule.cuts, inside=self.inside_cut))
+        return Frozen(mean, self.centered, V, s, rule, inside)
 
 
 # ---- what a pass says ---------------------------------------------------------------------------
@@ -386,7 +374,7 @@ def summary(
     judges = some_rows(sample_weight, PROBE_ROWS, rng)
     counts = sample_weight[judges]
     good = keep[judges] * counts
-    far = at.inside.spread.z(score[judges] / np.sqrt(at.inside.shrink)) >= NONE
+    far = at.inside.spread.z(score[judges] / np.sqrt(at.inside.shrink)) >= FAR_OUT
     limits = {
         "score": score_limit(score[judges], np.where((good > 0) & ~far, counts, 0.0), k),
         "orthogonal": orthogonal_limit(R[judges], good),
@@ -399,6 +387,7 @@ def summary(
     theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
     mean = at.mean + at.V[:, :k] @ at.inside.center if at.centered else None
     return RobustFit(
+        route="passes",
         mean=mean,
         V=fix_signs(at.V[:, :k] @ Q),
         scales=np.sqrt(theta),

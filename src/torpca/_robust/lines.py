@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2, norm
 
-from torpca._sources.base import Array, Floats, cube_root
+from torpca._sources.base import Floats
 
 _Places = npt.NDArray[np.intp]
 
@@ -20,8 +19,6 @@ CLIP = 100.0
 # Share of each side on which the spread of that side is read.
 SIDE_SHARE = 0.8
 SIDE_QUANTILE = float(norm.ppf((1 + SIDE_SHARE) / 2))
-# Rows by which location and scale along a line are judged, at least, if there are so many.
-LINE_ROWS = 800
 # A spread below this share of the numbers' size is rounding: more than half of them are equal.
 EQUAL = 1e-10
 
@@ -200,128 +197,11 @@ def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
     return float(S[0, _reach(mass, np.array([share * mass[0, -1]]))[0] - 1])
 
 
-# ---- distances ---------------------------------------------------------------------------------
-
-# Beyond FULL standard deviations a row loses weight, beyond NONE it has none: of Gaussian rows
-# one in 160 loses any, so that clean data costs no accuracy, and because the
-# weights are smooth the fit does not depend on where it was started.
-FULL, NONE = 2.5, 4.0
-# If no more rows are beyond FULL than Gaussian noise puts there, there is no reason to doubt them:
-# then rows begin to lose weight where hardly one in ten million is, and clean data gives PCA.
-CLEAN_FULL, CLEAN_NONE = 5.5, 7.0
-TAILS = tuple((cut, float(norm.sf(cut))) for cut in (2.5, 3.0, 3.5, 4.0, 4.5))
-# The same for the location and scale that the standard deviations are counted in.
+# Location and scale are those of the numbers within a few standard deviations, ...
 INNER_FULL, INNER_NONE = 2.0, 3.0
 MAX_REWEIGHTINGS = 25
-# Location and scale have settled when they move by less than this share.
+# ... and have settled when they move by less than this share.
 SETTLED = 1e-11
-
-
-def taper(z: Array, full: float = FULL, none: float = NONE, xp: Any = np) -> Array:
-    """1 up to `full`, 0 from `none` on, smooth in between."""
-    t = xp.clip((z - full) * (1 / (none - full)), 0.0, 1.0)
-    s = 1 - t
-    return s * s * (1 + 2 * t)
-
-
-def looks_clean(z: Floats, weights: Floats, sides: int = 1, none: float = CLEAN_NONE) -> bool:
-    """Whether no more rows are far out than Gaussian noise puts there.
-
-    `z` (n,) are standard deviations from the location, the largest to so many `sides`. A fifth
-    more and three standard deviations of their number are allowed for: cubed roots are Gaussian
-    only about. Rows beyond `none`, which have no weight at all, are no reason to doubt the others.
-    """
-    weights = np.where(z < none, weights, 0.0)
-    n = float(np.sum(weights))
-    for cut, share in TAILS:
-        expected = n * sides * share
-        if float(np.sum(weights[z > cut])) > 1.2 * expected + 3 * np.sqrt(expected) + 1:
-            return False
-    return True
-
-
-@dataclass(frozen=True)
-class Spread:
-    """How distances spread: their cubed roots of squares are about Gaussian (Wilson-Hilferty)."""
-
-    location: float
-    scale: float
-    """Zero when more than half of the distances are equal, most often zero: an exact fit."""
-    unit: float
-    """Distances are measured in this unit."""
-    skew: float = 0.0
-    """Skewness that is left in the roots: of squares of noise that is larger in some directions."""
-
-    @classmethod
-    def of(
-        cls,
-        distances: Floats,
-        weights: Floats,
-        settled: float = SETTLED,
-        near: Spread | None = None,
-    ) -> Spread:
-        """Spread of most of the `distances` (n,), non-negative, weighted by `weights` (n,).
-
-        `near` is that of nearly the same distances: then it is found from there, at less cost.
-        """
-        counts = weights > 0
-        r, w = (distances, weights) if counts.all() else (distances[counts], weights[counts])
-        if near is not None and near.scale > 0:
-            found = cls._settled(r, w, near.location, near.scale, near.unit, settled)
-            # Rows may have moved a long way since: a spread of less than half of them is none.
-            if float(np.sum(w[np.abs(found.z(r)) < NONE])) > 0.5 * float(np.sum(w)):
-                return found
-        unit = weighted_quantile(r, w, 0.5)
-        if unit == 0.0:
-            return cls(0.0, 0.0, 1.0)
-        line = describe_lines(_roots(r, unit)[:, None], w)
-        location, scale = float(line.location[0]), float(line.inner[0])
-        if scale <= EQUAL * location:
-            return cls(location, 0.0, unit)
-        return cls._settled(r, w, location, scale, unit, settled)
-
-    @classmethod
-    def _settled(
-        cls, r: Floats, w: Floats, location: float, scale: float, unit: float, settled: float
-    ) -> Spread:
-        y = _roots(r, unit)[None]
-        found = reweighted(y, w, np.array([location]), np.array([scale]), settled)
-        return cls(float(found[0][0]), float(found[1][0]), unit)
-
-    def z(self, distances: Floats) -> Floats:
-        """Distances in standard deviations from their location; infinite off an exact fit."""
-        y = _roots(distances, self.unit)
-        if self.scale == 0.0:
-            return np.where(y <= self.location * (1 + 1e-6), 0.0, np.inf)
-        return self._straightened((y - self.location) / self.scale)
-
-    def square_at(self, z: float) -> float:
-        """Square of the distance that is `z` standard deviations from the location."""
-        if self.skew > 0:
-            bend = self.skew / 3
-            z = float(np.expm1(bend * (z - self.skew / 6))) / bend
-        return max(self.location + z * self.scale, 0.0) ** 3 * self.unit**2
-
-    def _straightened(self, z: Array, xp: Any = np) -> Array:
-        """Standard deviations of Gaussian numbers from those of skew ones.
-
-        z - skew (z^2 - 1) / 6 (Cornish and Fisher 1938), made to grow for all z.
-        """
-        if not self.skew > 0:
-            return z
-        bend = self.skew / 3
-        return xp.log1p(bend * xp.clip(z, -0.9 / bend, None)) * (1 / bend) + self.skew / 6
-
-    def z_of_squares(self, squares: Array, xp: Any = np) -> Array:
-        """`z` of distances given by their squares, of a fit that is not exact, in any library."""
-        y = cube_root(xp, squares / self.unit**2)
-        return self._straightened((y - self.location) / self.scale, xp)
-
-
-def _roots(distances: Floats, unit: float) -> Floats:
-    with np.errstate(over="ignore"):
-        roots: Floats = np.cbrt(np.square(np.minimum(distances / unit, 1e100)))
-    return roots
 
 
 def reweighted(
@@ -359,11 +239,17 @@ def reweighted(
     return np.where(lost, tightest[0], location), np.where(lost, tightest[1], scale)
 
 
+def _inner_taper(z: Floats) -> Floats:
+    t = np.clip((z - INNER_FULL) / (INNER_NONE - INNER_FULL), 0.0, 1.0)
+    s = 1 - t
+    return s * s * (1 + 2 * t)
+
+
 def _improved(Y: Floats, w: Floats, location: Floats, scale: Floats) -> tuple[Floats, Floats]:
     """Location and scale of the numbers weighed by where they are; none if there are none."""
     C = Y - location[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        u = w * taper(np.abs(C) * (1 / scale)[:, None], INNER_FULL, INNER_NONE)
+        u = w * _inner_taper(np.abs(C) * (1 / scale)[:, None])
         total = np.sum(u, axis=1)
         u *= C
         shift = np.sum(u, axis=1) / total
@@ -384,5 +270,5 @@ def _limit_of(a: Floats, b: Floats, c: Floats) -> Floats:
 def _taper_consistency() -> float:
     """Variance of Gaussian numbers over their variance under the inner taper."""
     z = np.linspace(-8.0, 8.0, 4001)
-    u = norm.pdf(z) * taper(np.abs(z), INNER_FULL, INNER_NONE)
+    u = norm.pdf(z) * _inner_taper(np.abs(z))
     return float(np.sum(u) / np.sum(u * z * z))

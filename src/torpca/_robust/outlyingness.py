@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torpca._robust.lines import EQUAL, LINE_ROWS, describe_lines, rows_for_all
+from torpca._robust.lines import EQUAL, describe_lines, rows_for_all
+from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
 
-# Directions through pairs of rows.
-N_PAIRS = 300
 # Good rows are no longer than this, in the unit of the sample.
 LONGEST = 1e3
 # Directions looked at together: so many fit in a processor's cache.
@@ -70,7 +69,7 @@ def outlyingness(P: Floats, weights: Floats) -> Outlyingness:
 
 
 def _outlyingness(P: Floats, weights: Floats) -> Outlyingness:
-    some, counts = rows_for_all(weights, LINE_ROWS)
+    some, counts = rows_for_all(weights, tuning().line_rows)
     lines = describe_lines(P[some], counts)
     away = np.abs(P - lines.location)
     # Rounding goes with a row's own length; those of the good rows are not far from one here.

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._robust.lines import FULL, Spread, taper
-from torpca._robust.loyalty import Watch, blame
-from torpca._robust.precision import Precision
-from torpca._robust.threshold import free_part
+from torpca._robust.cutoffs import taper
+from torpca._robust.rule import Rule, free_part
+from torpca._robust.scatter import FAR_OUT
+from torpca._robust.spread import Spread
+from torpca._robust.tuning import tuning
 from torpca._sources import RowSource
 from torpca._sources.base import (
     MIN_BLOCK_ROWS,
@@ -55,39 +56,22 @@ class Frozen:
     """Point (d,) that rows are measured from: their mean, or zero if rows are not centred."""
     centered: bool
     V: Floats
-    """Directions (d, k + q): the subspace, then those that are watched."""
+    """Directions (d, k + q): the subspace, then the next ones, along which rows are looked at."""
     s: Floats
     """Singular values (k,) of the good rows along the first k."""
-    spread: Spread
-    limits: tuple[float, float]
-    """Standard deviations at which a row begins to lose weight, and has lost it."""
-    watch: Watch
-    law: Precision | None
+    rule: Rule
     inside: Inside
-
-    def weights(
-        self, xp: Any, Y: Array, squares: Array, h: Array, before: Array
-    ) -> tuple[Array, Array]:
-        """Weight of rows by their residuals alone, and by all there is.
-
-        Given V'(x - mean), squared residuals, leverages and former weights.
-        """
-        k, d = len(self.s), len(self.mean)
-        w = taper(
-            self.spread.z_of_squares(squares / free_part(h, before, xp), xp), *self.limits, xp
-        )
-        beside = Y[:, k:] / blame(h, before, d - k)[:, None]
-        return w, w * self.watch.loyalty(beside, xp)
 
     def suspects(self, Y: Floats, squares: Floats) -> Mask:
         """Mask of the rows of little leverage that may weigh less than 1: others need no root."""
-        k = len(self.s)
-        limit = (1 - 2 * LITTLE) * self.spread.square_at(self.limits[0])
+        k, full = len(self.s), tuning().taper
+        limit = (1 - 2 * LITTLE) * self.rule.residual.at(full * self.rule.cuts.residual) ** 2
         # Not ">": what is not a number is suspect.
         out: Mask = ~(squares <= limit)
+        along = self.rule.along
         for j in range(Y.shape[1] - k):
-            reach = self.watch.limits[0] * self.watch.scale[j]
-            out |= ~(np.abs(Y[:, k + j] - self.watch.center[j]) <= reach)
+            reach = full * self.rule.cuts.along * along.scale[j]
+            out |= ~(np.abs(Y[:, k + j] - along.center[j]) <= reach)
         return out
 
 
@@ -100,9 +84,9 @@ class Look:
     n_far: int
     """Number of rows that have none because of their residuals."""
     part: Floats
-    """Its part in the subspace."""
+    """The same times how often it counts."""
     weight: float
-    """Sum of the rows' parts in the subspace."""
+    """Sum of these."""
     left_over: float
     """Sum of the weighted squares of the residuals."""
     mean: Floats
@@ -131,24 +115,21 @@ def look(
     measure = Measure(at.mean, at.V, k, exact)
     inner_whiten = at.inside.whiten(at.inside.shrink)
     inner_center = at.inside.center @ inner_whiten
-    reach_inside = at.inside.spread.square_at(FULL)
+    reach_inside = at.inside.spread.at(tuning().taper * min(FAR_OUT, at.rule.cuts.inside)) ** 2
 
     def weigh(xp: Any, Y: Array, squares: Array, prior: Array) -> Weighed:
         """Weigh the rows of a block."""
         inner = (place(xp, inner_whiten.T, Y) @ Y[:, :k].T).T - place(xp, inner_center, Y)
         inner = row_squares(xp, inner)
-        some: Any = slice(None)
-        if at.law is None:
-            # Rows near the middle have no leverage to speak of: all others are looked at.
-            some = picked(xp, lambda: at.suspects(Y, squares) | ~(inner <= reach_inside))
+        # Rows near the middle have no leverage to speak of: all others are looked at.
+        some = picked(xp, lambda: at.suspects(Y, squares) | ~(inner <= reach_inside))
         Y, squares, inner, prior = Y[some, :], squares[some], inner[some], prior[some]
         h = row_squares(xp, Y[:, :k] * place(xp, 1.0 / at.s, Y))
-        near, w = at.weights(xp, Y, squares, h, prior)
-        part = w
-        if at.law is not None:
-            part = w * at.law.weights((squares / free_part(h, prior, xp)) ** 0.5)
-        u = w * taper(at.inside.spread.z_of_squares(inner, xp), xp=xp)
-        return Weighed(some, near, w, part, u)
+        near, w = at.rule.weights(xp, squares / free_part(h, prior, xp), Y[:, k:])
+        z = at.inside.spread.z_of_squares(inner, xp)
+        if np.isfinite(at.rule.cuts.inside):  # rows far out inside are off
+            w = w * taper(z, at.rule.cuts.inside, xp)
+        return Weighed(some, near, w, w * taper(z, FAR_OUT, xp))
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
         P, squares = measure(xp, block)
@@ -159,10 +140,10 @@ def look(
             P = xp.where(finite[:, None], P, xp.zeros_like(P))
             squares = xp.where(finite, squares, xp.full_like(squares, xp.inf))
         found = weigh(xp, P[:, :-1], squares, place(xp, before[rows], P))
-        w, part = found.over(squares.shape[0])
+        part = w = found.over(squares.shape[0])
         if not all_finite:
             squares = xp.where(finite, squares, xp.zeros_like(squares))
-        less, far = found.part - found.inside, found.near == 0
+        less, far = found.weight - found.inside, found.near == 0
         if counts is not None:
             c = place(xp, counts[rows], P)
             part, less = c * part, c[found.rows] * less
@@ -179,10 +160,10 @@ def look(
             (less[:, None] * scores).T @ scores,
             xp.sum(xp.astype(far, P.dtype)),
         )
-        return (w,) if at.law is None else (w, part), sums
+        return (w,), sums
 
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at what came out
-        (w, *parts), sums = source.sweep(
+        (w,), sums = source.sweep(
             kernel, native=None if exact else np.float32 if single else np.float64
         )
     left_over, weighted, products, *less, far = sums
@@ -194,7 +175,7 @@ def look(
     # Sums about zero become sums about the new mean.
     moved = products[-1] / weight - at.mean if at.centered else np.zeros_like(at.mean)
     AV = AV - weight * np.outer(moved, moved @ at.V)
-    part = parts[0] if parts else w if counts is None else counts * w
+    part = w if counts is None else counts * w
     return Look(w, int(far), part, weight, float(left_over), at.mean + moved, AV, inside)
 
 
@@ -207,22 +188,16 @@ class Weighed:
     near: Array
     """Their weights by their residuals alone."""
     weight: Array
-    part: Array
-    """Their part in the subspace, ..."""
     inside: Array
-    """... and that in the scatter inside it."""
+    """Their weights in the scatter inside the subspace."""
 
-    def over(self, n_rows: int) -> tuple[Array, Array]:
-        """Weight and part in the subspace of all `n_rows` rows of the block."""
+    def over(self, n_rows: int) -> Array:
+        """Weights of all `n_rows` rows of the block."""
         if isinstance(self.rows, slice):
-            return self.weight, self.part
+            return self.weight
         w = np.ones(n_rows)
         w[self.rows] = self.weight
-        if self.part is self.weight:
-            return w, w
-        part = np.ones(n_rows)
-        part[self.rows] = self.part
-        return w, part
+        return w
 
 
 def product(

@@ -9,16 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._robust.span import span_of
+from torpca._robust.tuning import tuning
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
 
-# Rows of the sample: all of a small table; fewer, the longer they are.
-SAMPLE_ROWS, FEWEST_ROWS, SAMPLE_NUMBERS = 2000, 600, 2e5
 # Rows of more numbers than this many times their number are brought into a basis of their span.
 AS_THEY_ARE = 2
-# Rows of the sample for each direction asked for, at least.
-ROWS_PER_DIRECTION = 10
 # Rows of more coordinates than this share of their number are looked at by their products.
 LONG = 0.8
 # Numbers handled at a time.
@@ -67,8 +64,9 @@ def draw_sample(
     d = source.shape[1]
     there = np.flatnonzero(weights > 0)
     if n_sample is None:
-        n_sample = int(np.clip(SAMPLE_NUMBERS // d, FEWEST_ROWS, SAMPLE_ROWS))
-        n_sample = max(n_sample, ROWS_PER_DIRECTION * (rank.given or 0))
+        t = tuning()
+        n_sample = int(np.clip(t.sample_numbers // d, t.fewest_rows, t.sample_rows))
+        n_sample = max(n_sample, t.rows_per_direction * (rank.given or 0))
     if n_sample < len(there):
         chance = weights[there] / np.sum(weights[there])
         rows = np.sort(rng.choice(there, size=n_sample, replace=False, p=chance))

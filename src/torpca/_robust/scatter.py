@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
+from torpca._robust.cutoffs import taper
 from torpca._robust.draw import some_rows
-from torpca._robust.lines import Spread, taper
 from torpca._robust.outlyingness import outlyingness, pair_projections
+from torpca._robust.spread import Spread
+from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
 
 MAX_REWEIGHTINGS = 50
@@ -19,10 +21,8 @@ MAX_REWEIGHTINGS = 50
 SETTLED = 1e-9
 # Rows by which distances are judged, and those among which the least outlying half is looked for.
 PROBE_ROWS, SAMPLE_ROWS = 20_000, 2000
-# Directions along which it is looked for.
-N_PAIRS = 100
-# Fewer rows for each dimension than this have no half to spare.
-ROWS_PER_DIMENSION = 10
+# Standard deviations from which on a row has no part in the scatter.
+FAR_OUT = 4.0
 # Most rows are one point, or there is no dimension to spread in.
 EXACT = Spread(0.0, 0.0, 1.0)
 # A spread this small beside the numbers is what rounding leaves of equal ones.
@@ -66,8 +66,8 @@ def robust_scatter(
     factor, w, spread = consistency(k), weights, EXACT
     for _ in range(MAX_REWEIGHTINGS):
         distances = mahalanobis(Y, *now)
-        spread = Spread.of(distances[judges], weights[judges], settled / 100, near=spread)
-        u = weights * taper(spread.z(distances))
+        spread = Spread.of(distances[judges], weights[judges], settled / 100)
+        u = weights * taper(spread.z(distances), FAR_OUT)
         if not _spans(Y, u):  # most rows are one point along an axis: no measure for the others
             return Scatter(*_moments(Y, weights, center), weights, EXACT)
         still = np.max(np.abs(u - w)) <= settled * np.max(weights)
@@ -90,8 +90,8 @@ def _first(
     """
     S, copies = np.unique(Y[rows], axis=0, return_inverse=True)
     w: Floats = np.bincount(copies.reshape(-1), weights[rows], minlength=len(S)).astype(float)
-    if len(S) >= ROWS_PER_DIMENSION * Y.shape[1]:
-        half = outlyingness(pair_projections(S, w, N_PAIRS, rng), w).nearest_half(w)
+    if len(S) >= tuning().rows_per_dimension * Y.shape[1]:
+        half = outlyingness(pair_projections(S, w, tuning().scatter_pairs, rng), w).nearest_half(w)
         if _spans(S, half):
             return _moments(S, half, center)
     return _moments(Y, weights, center)
@@ -132,5 +132,5 @@ def consistency(k: int) -> float:
     squares = chi2.ppf((np.arange(GRID) + 0.5) / GRID, k)
     distances, ones = np.sqrt(squares), np.ones(GRID)
     # The weights do not depend on the unit of the distances, so one look is enough.
-    w = taper(Spread.of(distances, ones).z(distances))
+    w = taper(Spread.of(distances, ones).z(distances), FAR_OUT)
     return float(k * np.sum(w) / np.sum(w * squares))

@@ -11,9 +11,9 @@ from scipy.linalg import lstsq
 from torpca._core.moments import weighted
 from torpca._core.problem import check_finite
 from torpca._core.subspace import MAX_GRAM, RESOLVED, Fit, fix_signs, polished
-from torpca._robust.small import Settled
+from torpca._robust.lines import weighted_quantile
+from torpca._robust.settle import Settled, residuals
 from torpca._robust.span import Span, span_of
-from torpca._robust.threshold import residuals
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats
 
@@ -44,25 +44,27 @@ def settle_in_span(
     if span.frame.factors is not None or min(span.Z.shape) < 2:
         return None
     found = settle(as_source(span.Z))
-    spread = found.threshold.spread(found.studentised)
+    middle_residual = weighted_quantile(found.residuals, found.sample_weight, 0.5)
     size = float(np.median(np.linalg.norm(span.Z, axis=1)))
-    if not spread.unit > TOLD_APART * size or found.fit.frame.factors is not None:
+    if not middle_residual > TOLD_APART * size or found.fit.frame.factors is not None:
         return None
     fit, W = in_features(source, span, found, polish)
-    R, studentised, _ = residuals(fit, found.part)
-    return replace(found, fit=fit, residuals=R, studentised=studentised, W=W)
+    R, studentised = residuals(fit, found.keep)
+    return replace(
+        found, route="span", fit=fit, residuals=R, studentised=studentised, next_directions=W
+    )
 
 
 def in_features(source: RowSource, span: Span, found: Settled, polish: bool) -> tuple[Fit, Floats]:
-    """The fit, and the directions watched, of rows in their span as directions of features.
+    """The fit, and the next directions, of rows in their span as directions of features.
 
     A basis E (d, p) of the span has Z = (X - origin) E, so E = (X - origin)' Z (Z'Z)^-1.
     """
     k = found.fit.V.shape[1]
     rows = span.frame.about(span.origin)
     there = np.ones(source.shape[0], dtype=bool)
-    weights = found.part * found.threshold.sample_weight
-    directions = np.hstack([found.fit.V, found.watched()])
+    weights = found.keep * found.sample_weight
+    directions = np.hstack([found.fit.V, found.next_directions])
     # By a pivoted QR decomposition: five times as fast as by singular values.
     Y: Floats = lstsq(span.Z.T, directions, cond=1e-12, lapack_driver="gelsy", check_finite=False)[
         0

@@ -14,6 +14,7 @@ from scipy.linalg import eigvalsh
 
 from torpca._core.gram import leading, leading_of_gram, near_top, near_top_of_gram, top_of_gram
 from torpca._robust.lines import EQUAL
+from torpca._robust.rule import free_part
 from torpca._robust.sample import Sample
 from torpca._sources.base import Floats
 
@@ -22,7 +23,7 @@ BLUR = 1e-7
 
 
 @dataclass(frozen=True)
-class Flat:
+class SampleFit:
     """All rows of the sample beside the top directions of some of them."""
 
     scores: Floats
@@ -31,16 +32,24 @@ class Flat:
     """Variances (k,) of those some along the directions."""
     residuals: Floats
     """Distance (m,) of each row from the subspace; zero if of the size of rounding."""
+    studentised: Floats
+    """The same on equal terms for rows of any leverage, in the fit or not."""
     leverage: Floats
     part: SamplePart
     V: Floats
 
-    def beside(self, weights: Floats, count: int) -> Floats:
+    @property
+    def inside(self) -> Floats:
+        """Distance (m,) of each row inside the subspace, in standard deviations of those some."""
+        return np.sqrt(np.sum(np.square(self.scores) / self.variances, axis=1))
+
+    def next_directions(self, weights: Floats, count: int) -> tuple[Floats, Floats]:
         """Projections (m, count) on the directions in which weighted rows leave the subspace most.
 
-        The directions are found to a few digits.
+        Also the mean squares (count,) of the weighted rows along them. To a few digits.
         """
-        return self.part.beside(self, weights, count)
+        P, squares = self.part.beside(self, weights, count)
+        return P, squares / max(float(np.sum(weights)), 1e-300)
 
 
 class SamplePart(ABC):
@@ -61,8 +70,8 @@ class SamplePart(ABC):
         """
 
     @abstractmethod
-    def beside(self, flat: Flat, weights: Floats, count: int) -> Floats:
-        """See `Flat.beside`."""
+    def beside(self, fit: SampleFit, weights: Floats, count: int) -> tuple[Floats, Floats]:
+        """See `SampleFit.next_directions`."""
 
     @abstractmethod
     def covariance(self) -> Floats:
@@ -93,12 +102,13 @@ class RowsOfPart(SamplePart):
         Y: Floats = self.Z @ (V / np.sqrt(theta))
         return Y
 
-    def beside(self, flat: Flat, weights: Floats, count: int) -> Floats:
+    def beside(self, fit: SampleFit, weights: Floats, count: int) -> tuple[Floats, Floats]:
         """Through the Gram matrix (p, p) of the rest."""
-        rest = self.Z - flat.scores @ flat.V.T
+        rest = self.Z - fit.scores @ fit.V.T
         inside = weights > 0
         C = rest[inside] * np.sqrt(weights[inside])[:, None]
-        return rest @ leading_of_gram(C.T @ C, count)[0]
+        W, s = leading_of_gram(C.T @ C, count)
+        return rest @ W, s**2
 
     def covariance(self) -> Floats:
         """Of the features."""
@@ -143,15 +153,15 @@ class ProductsOfPart(SamplePart):
         U, theta = _there(*leading(self.weighted, len(self.K), count), EQUAL)
         return self.times(self.root * U / theta)
 
-    def beside(self, flat: Flat, weights: Floats, count: int) -> Floats:
+    def beside(self, fit: SampleFit, weights: Floats, count: int) -> tuple[Floats, Floats]:
         """Through the products of the rest."""
-        root, Y = np.sqrt(weights)[:, None], flat.scores
+        root, Y = np.sqrt(weights)[:, None], fit.scores
 
         def rest(B: Floats) -> Floats:
             return self.times(B) - Y @ (Y.T @ B)
 
         U, s = leading(lambda U: root * rest(root * U), len(self.K), count)
-        return rest(root * U / np.where(s > 0, s, np.inf))
+        return rest(root * U / np.where(s > 0, s, np.inf)), s**2
 
     def covariance(self) -> Floats:
         """Of the rows."""
@@ -164,7 +174,7 @@ def sample_part(sample: Sample, keep: Floats) -> SamplePart:
     return (RowsOfPart if sample.products is None else ProductsOfPart)(sample, keep)
 
 
-def flat(sample: Sample, keep: Floats, rank: int) -> Flat:
+def sample_fit(sample: Sample, keep: Floats, rank: int) -> SampleFit:
     """Top `rank` directions of the rows of weights `keep` (m,), fewer if they have no more."""
     part = sample_part(sample, keep)
     V, theta, Y, rest = part.top(rank)
@@ -173,7 +183,9 @@ def flat(sample: Sample, keep: Floats, rank: int) -> Flat:
     squares = np.square(Y)
     size = np.sqrt(np.sum(squares, axis=1)) + np.sqrt(max(part.total, 0.0))
     leverage = np.minimum(squares @ (1.0 / theta) / np.sum(keep), 1e100)
-    return Flat(Y, theta, np.where(BLUR * size >= R, 0.0, R), leverage, part, V)
+    R = np.where(BLUR * size >= R, 0.0, R)
+    inside = np.divide(keep, sample.weights, out=np.zeros(len(R)), where=sample.weights > 0)
+    return SampleFit(Y, theta, R, R / np.sqrt(free_part(leverage, inside)), leverage, part, V)
 
 
 def principal_variances(sample: Sample, keep: Floats) -> Floats:

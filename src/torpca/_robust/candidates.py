@@ -1,0 +1,105 @@
+"""Halves of the sample that may be good rows only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from torpca._robust.cutoffs import cutoff
+from torpca._robust.lines import EQUAL, weighted_quantile
+from torpca._robust.outlyingness import (
+    Outlyingness,
+    axes_of_extreme_kurtosis,
+    outlyingness,
+    pair_projections,
+)
+from torpca._robust.sample import Sample
+from torpca._robust.sample_fit import sample_part
+from torpca._robust.spread import Spread
+from torpca._robust.tuning import tuning
+from torpca._sources.base import Floats
+
+# Rows by which tries are judged at first, and tries that are judged by all rows.
+JUDGES, FINALISTS = 300, 3
+# A difference of squares of rows of size one is this accurate.
+ROUNDED_SQUARE = 1e-12
+# A side of fewer rows than this share is no half.
+SMALLEST_SIDE = 0.3
+
+
+def outlying_halves(sample: Sample, rng: np.random.Generator) -> Iterator[tuple[str, Floats]]:
+    """Halves by outlyingness along pairs of rows (Stahel 1981, Donoho 1982), most trusted first."""
+    Z, weights = sample.Z, sample.weights
+    P = pair_projections(Z, weights, tuning().n_pairs, rng, sample.products)
+    found = outlyingness(P, weights)
+    yield "pairs", found.nearest_half(weights)
+    yield "strict", found.strictly().nearest_half(weights)
+    z = Spread.of(found.distance, weights).z(found.distance)
+    core = np.where((z < max(cutoff(z, weights), 4.0)) & (found.off == 0), weights, 0.0)
+    if np.sum(core) >= 0.5 * np.sum(weights):
+        yield "all", core
+
+
+def sides(sample: Sample, core: Floats, rng: np.random.Generator) -> Iterator[tuple[str, Floats]]:
+    """Both sides of the axes of least kurtosis of the rows of weights `core` (m,).
+
+    Two groups of like size make the kurtosis of the axis that joins them small (Pena and Prieto
+    2001): one of them may be all good.
+    """
+    count = min(tuning().n_axes, int(np.count_nonzero(core)) // 10)
+    Y = sample_part(sample, core).sphered(count) if count else sample.Z[:, :0]
+    if Y.shape[1] == 0:
+        return
+    P, kurtosis = axes_of_extreme_kurtosis(Y, core, rng)
+    for j in np.argsort(kurtosis, kind="stable")[:2]:
+        for side in two_sides(P[:, j], core):
+            if np.sum(side) >= SMALLEST_SIDE * np.sum(sample.weights):
+                yield "side", side
+
+
+def two_sides(x: Floats, weights: Floats) -> tuple[Floats, ...]:
+    """Weights of the two groups that `x` (m,) falls into, least squares within groups."""
+    inside = np.flatnonzero(weights > 0)
+    order = inside[np.argsort(x[inside], kind="stable")]
+    if len(order) < 2:
+        return (weights,)
+    w, wx = np.cumsum(weights[order]), np.cumsum(weights[order] * x[order])
+    left, right = w[:-1], w[-1] - w[:-1]
+    between = left * right * (wx[:-1] / left - (wx[-1] - wx[:-1]) / right) ** 2
+    cut = x[order[int(np.argmax(between))]]
+    return np.where(x <= cut, weights, 0.0), np.where(x > cut, weights, 0.0)
+
+
+def nearest_to_subsets(
+    sample: Sample, rank: int, rng: np.random.Generator
+) -> Iterator[tuple[str, Floats]]:
+    """Halves nearest to subspaces through few rows, the best of many tries.
+
+    Rows of two subspaces look alike along every single direction. A few rows that are all of one
+    kind, and of some hundred tries one is, show it (RANSAC, Fischler and Bolles 1981).
+    """
+    t, Z, weights = tuning(), sample.Z, sample.weights
+    if rank > t.subset_rank or rank >= min(Z.shape):
+        return
+    chance = np.cumsum(weights) / np.sum(weights)
+    rows = np.searchsorted(chance[:-1], rng.random((t.n_subsets, rank + sample.center)))
+    starts = Z[rows[:, 0]] if sample.center else np.zeros((t.n_subsets, Z.shape[1]))
+    V = np.linalg.qr((Z[rows[:, int(sample.center) :]] - starts[:, None]).transpose(0, 2, 1))[0]
+    S = Z[np.searchsorted(chance[:-1], (np.arange(JUDGES) + 0.5) / JUDGES)]
+    # ||c||^2 - ||V'c||^2 with c = x - start: good enough to tell which tries are worth a look.
+    squares = np.sum(np.square(S), axis=1)[:, None] - 2 * S @ starts.T
+    squares = squares + np.sum(np.square(starts), axis=1)
+    along = np.tensordot(S, V, axes=(1, 1)) - np.einsum("tp,tpk->tk", starts, V)
+    squares = squares - np.sum(np.square(along), axis=2)
+    # Of rows without noise more than half may lie in several subspaces: most rows in one of them.
+    off = np.count_nonzero(squares > ROUNDED_SQUARE, axis=0)
+    order = np.lexsort((off, np.maximum(np.median(squares, axis=0), ROUNDED_SQUARE)))
+    for i in order[:FINALISTS]:
+        C = Z - starts[i]
+        R = np.linalg.norm(C - (C @ V[i]) @ V[i].T, axis=1)
+        if weighted_quantile(R, weights, 0.5) <= EQUAL:
+            # All of them are in it, and half of few points may span less.
+            yield "subsets", np.where(R <= EQUAL, weights, 0.0)
+        else:
+            yield "subsets", Outlyingness(np.zeros(len(Z)), R, R).nearest_half(weights)

@@ -1,0 +1,171 @@
+"""Concentration steps on the sample: fit a subspace to a half, weigh all rows by it, fit again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from torpca._robust.rule import Cutoffs, Rule
+from torpca._robust.sample import Sample
+from torpca._robust.sample_fit import SampleFit, principal_variances, sample_fit
+from torpca._robust.spread import Spread
+from torpca._robust.tuning import tuning
+from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
+from torpca._sources.base import Floats
+
+# How often the number of components may be chosen again meanwhile.
+MAX_CHOICES = 3
+# Sets of rows that differ in less than this share of all rows will end as one.
+A_FEW = 0.005
+# How closely spreads are found: the start is not the answer.
+ROUGHLY = 1e-3
+# Standard deviations within which good rows are counted.
+COUNTED = 3.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Rows of the sample that agree on a subspace, and how well they do."""
+
+    name: str
+    keep: Floats
+    """Weights (m,) of the rows that agree."""
+    residuals: Floats
+    """Studentised residuals (m,) of all rows."""
+    choice: RankChoice
+    cuts: Cutoffs
+    share: float
+    """Share of the rows that agree."""
+    limit: float
+    """Distance from the subspace that hardly one of them exceeds; zero for an exact fit."""
+    next_variance: float
+    """Their variance along the first direction beyond the subspace."""
+    gap: float
+    """Their variance along the last direction of the subspace over that."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether more than half of the rows lie in the subspace up to rounding."""
+        return self.limit == 0.0
+
+
+def concentrated(
+    name: str, sample: Sample, half: Floats, rule: RankRule, known: Sequence[Candidate] = ()
+) -> Candidate:
+    """Concentrate a half, with a given number of components or one that its rows ask for.
+
+    A half that leads to the rows of a candidate that is `known` is that candidate again.
+    """
+    if rule.given is not None:
+        choice = choose_rank(rule, np.zeros(min(sample.Z.shape)))
+        if rule.given >= np.count_nonzero(half) - sample.center:
+            half = sample.weights  # half of them lie in so many directions whatever they are
+        return of_rank(name, sample, half, choice, known)
+    # Different rows: repeated ones say nothing more about directions.
+    variances, n_rows = principal_variances(sample, half), int(np.count_nonzero(half))
+    choice = choose_rank(rule, variances, 2 * n_rows)
+    for _ in range(MAX_CHOICES):
+        now = of_rank(name, sample, half, choice, known)
+        if now.exact:
+            break
+        choice = choose_rank(rule, principal_variances(sample, now.keep), 2 * n_rows)
+        if choice.rank == now.choice.rank:
+            break
+    if rule.share is not None:
+        return now
+    # Rows without noise agree exactly or not at all. A gap may lie within the signal, or between
+    # it and the few bad rows that are in this half: only the fit tells.
+    exact = exact_rank(variances, n_rows)
+    if not now.exact and exact is not None:
+        again = of_rank(name, sample, half, exact, known)
+        now = again if again.exact else now
+    if now.exact and now.choice.rank < sample.Z.shape[1]:  # in all directions, all rows lie
+        return replace(now, choice=replace(now.choice, rule="exact"))
+    return now
+
+
+def of_rank(
+    name: str, sample: Sample, half: Floats, choice: RankChoice, known: Sequence[Candidate]
+) -> Candidate:
+    """Concentration steps with a number of components."""
+    keep = half
+    for _ in range(tuning().steps):
+        for other in known:
+            if other.choice.rank == choice.rank and alike(keep, other.keep, sample):
+                return replace(other, name=name, choice=choice)
+        keep, cuts = step(sample, keep, choice.rank)
+    return described(name, sample, keep, choice, cuts)
+
+
+def step(sample: Sample, keep: Floats, rank: int) -> tuple[Floats, Cutoffs]:
+    """One concentration step: rows near the subspace of the rows `keep` (m,), and not far out.
+
+    Distances inside are measured by the rows that are kept: a group of bad rows that has one of the
+    directions to itself is far out inside, however near. At least half of the rows stay.
+    """
+    fit = sample_fit(sample, keep, rank)
+    rule, on = weighed(sample, fit, with_inside=True)
+    total = float(np.sum(sample.weights))
+    nearest = weights_of_nearest_half(fit.studentised, sample.weights)
+    near = sample.weights * rule.near(fit.studentised)
+    both = on * rule.by_distance_inside(fit.inside)
+    # Each test in turn is given up if less than half of the rows pass.
+    for weights in (both, on, near, nearest):
+        if 2 * float(np.sum(weights)) >= total * (1 - 1e-9):
+            return weights, rule.cuts
+    return nearest, rule.cuts
+
+
+def weighed(sample: Sample, fit: SampleFit, *, with_inside: bool) -> tuple[Rule, Floats]:
+    """The rule that the rows of the sample give, and their weights (m,) by it but for `inside`."""
+    R, weights = fit.studentised, sample.weights
+    rule = Rule.by_residuals(R, weights, settled=ROUGHLY)
+    near = weights * rule.near(R)
+    P = np.zeros((len(R), 0))
+    if rule.residual.scale > 0:
+        P = fit.next_directions(near, tuning().n_next)[0]
+        rule = rule.with_next(P, near, ROUGHLY)
+    if with_inside:
+        rule = rule.with_inside(fit.inside, weights, ROUGHLY)
+    return rule, weights * rule.on_subspace(R, P)
+
+
+def weights_of_nearest_half(R: Floats, weights: Floats) -> Floats:
+    """Weights of the rows of smallest R (m,) that make up half of the weight, zero elsewhere."""
+    order = np.argsort(R, kind="stable")
+    before = np.cumsum(weights[order]) - weights[order]
+    out = np.zeros(len(R))
+    inside = order[before < 0.5 * float(np.sum(weights)) * (1 - 1e-9)]
+    out[inside] = weights[inside]
+    return out
+
+
+def described(
+    name: str, sample: Sample, keep: Floats, choice: RankChoice, cuts: Cutoffs
+) -> Candidate:
+    """How well the rows `keep` (m,) agree on their subspace."""
+    fit = sample_fit(sample, keep, choice.rank)
+    spread = Spread.of(fit.studentised, keep, ROUGHLY)
+    following = 0.0
+    if not spread.exact:
+        squares = fit.next_directions(keep, 1)[1]
+        following = float(squares[0]) if len(squares) else 0.0
+    last = float(fit.variances[-1]) if len(fit.variances) == choice.rank else 0.0
+    return Candidate(
+        name=name,
+        keep=keep,
+        residuals=fit.studentised,
+        choice=choice,
+        cuts=cuts,
+        share=float(np.sum(keep)) / float(np.sum(sample.weights)),
+        limit=spread.at(COUNTED),
+        next_variance=following,
+        gap=last / following if following > 0 else np.inf,
+    )
+
+
+def alike(a: Floats, b: Floats, sample: Sample) -> bool:
+    """Whether two sets of rows, by their weights, are the same but for a few."""
+    return float(np.sum(np.abs(a - b))) <= A_FEW * float(np.sum(sample.weights))

@@ -1,0 +1,158 @@
+"""The rule by which a row is weighed: its distance from the subspace, beside it, and inside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from torpca._robust.cutoffs import cutoff, cutoff_of_largest, taper
+from torpca._robust.lines import EQUAL, SETTLED, describe_lines, reweighted
+from torpca._robust.spread import Spread
+from torpca._sources.base import Array, Floats, place
+
+# A row that nearly spans a direction by itself has no residual to speak of; its studentised
+# residual is not allowed to divide by less.
+LEAST_FREE = 1e-3
+
+
+def free_part(h: Array, keep: Array, xp: Any = np) -> Array:
+    """Share of a row's squared distance that is left in its squared residual.
+
+    A row of leverage h that has a part in the fit pulls the subspace towards itself: 1 - h is left;
+    one that has none shows the subspace's own error: 1 + h.
+    """
+    return xp.clip(1.0 - keep * h, LEAST_FREE, None) * (1.0 + (1.0 - keep) * h)
+
+
+@dataclass(frozen=True)
+class Along:
+    """Location and scale of most rows along the next principal directions, (q,) each."""
+
+    center: Floats
+    scale: Floats
+    """Infinite along directions that say nothing."""
+
+    @classmethod
+    def of(cls, P: Floats, weights: Floats, settled: float = SETTLED) -> Along:
+        """From projections P (m, q) of rows on the directions, by the rows' `weights` (m,).
+
+        Bad rows whose residuals are no longer than those of good ones can tilt the subspace all the
+        same if they all point one way. Then that way is among the next principal directions: TORP-G
+        fits one direction more for this reason. Along it most rows are near zero.
+        """
+        q = P.shape[1]
+        center, scale = np.zeros(q), np.full(q, np.inf)
+        there = weights > 0
+        if q == 0 or not there.any():
+            return cls(center, scale)
+        S, u = P[there], weights[there]
+        lines = describe_lines(S, u)
+        size = np.max(np.abs(S), axis=0)
+        spread = lines.inner > EQUAL * size
+        center[spread], scale[spread] = reweighted(
+            np.ascontiguousarray(S.T[spread]),
+            u,
+            lines.location[spread],
+            lines.inner[spread],
+            settled,
+        )
+        # Many rows on one point in the midst of the others are no reason to drop the others.
+        scale[spread] = np.maximum(scale[spread], lines.side[spread])
+        return cls(center, scale)
+
+    def z(self, P: Array, xp: Any = np) -> Array:
+        """Largest standard deviations of each row along one of the directions."""
+        if P.shape[1] == 0:
+            return xp.zeros(P.shape[0], dtype=P.dtype)
+        return xp.max(xp.abs(P - place(xp, self.center, P)) * place(xp, 1 / self.scale, P), axis=1)
+
+
+@dataclass(frozen=True)
+class Cutoffs:
+    """Standard deviations from which on a row has no weight."""
+
+    residual: float = np.inf
+    along: float = np.inf
+    inside: float = np.inf
+
+    def tightened(self, other: Cutoffs) -> Cutoffs:
+        """The smaller of each: a cut-off that was found stays."""
+        return Cutoffs(
+            min(self.residual, other.residual),
+            min(self.along, other.along),
+            min(self.inside, other.inside),
+        )
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a row is weighed, given its distances.
+
+    Its weight is a product of three: by its residual, by its place along the next principal
+    directions, and by its distance inside the subspace. The last is 1 unless `inside` is given.
+    """
+
+    residual: Spread
+    along: Along
+    inside: Spread | None
+    cuts: Cutoffs
+
+    @classmethod
+    def by_residuals(
+        cls,
+        R: Floats,
+        weights: Floats,
+        cuts: Cutoffs | None = None,
+        settled: float = SETTLED,
+    ) -> Rule:
+        """Spread and cut-off of studentised residuals R (n,) of rows with `weights` (n,).
+
+        Cut-offs `cuts` that were found before may become smaller only.
+        """
+        residual = Spread.of(R, weights, settled)
+        found = Cutoffs(residual=cutoff(residual.z(R), weights))
+        found = found if cuts is None else found.tightened(cuts)
+        nothing = np.zeros(0)
+        return cls(residual, Along(nothing, nothing), None, found)
+
+    def with_next(self, P: Floats, near: Floats, settled: float = SETTLED) -> Rule:
+        """The same with the next directions, given projections P (n, q) and weights `near` (n,)."""
+        along = Along.of(P, near, settled)
+        said = int(np.count_nonzero(np.isfinite(along.scale)))
+        if not said:
+            return replace(self, along=along)
+        found = Cutoffs(along=cutoff_of_largest(along.z(P), near, said))
+        return replace(self, along=along, cuts=self.cuts.tightened(found))
+
+    def with_inside(self, D: Floats, weights: Floats, settled: float = SETTLED) -> Rule:
+        """The same with distances inside the subspace, D (n,)."""
+        inside = Spread.of(D, weights, settled)
+        found = Cutoffs(inside=cutoff(inside.z(D), weights))
+        return replace(self, inside=inside, cuts=self.cuts.tightened(found))
+
+    def near(self, R: Floats) -> Floats:
+        """Weight (n,) by the residual alone."""
+        return taper(self.residual.z(R), self.cuts.residual)
+
+    def on_subspace(self, R: Floats, P: Floats) -> Floats:
+        """Weight (n,) by the residual, and along the next directions."""
+        w = self.near(R)
+        return w * taper(self.along.z(P), self.cuts.along) if np.isfinite(self.cuts.along) else w
+
+    def by_distance_inside(self, D: Floats) -> Floats:
+        """Weight (n,) by the distance inside the subspace."""
+        if self.inside is None:
+            return np.ones(len(D))
+        return taper(self.inside.z(D), self.cuts.inside)
+
+    def weights(self, xp: Any, squares: Array, P: Array) -> tuple[Array, Array]:
+        """`near` and `on_subspace` in any library, of a fit that is not exact.
+
+        Given squares of studentised residuals.
+        """
+        near = taper(self.residual.z_of_squares(squares, xp), self.cuts.residual, xp)
+        if not np.isfinite(self.cuts.along):
+            return near, near
+        return near, near * taper(self.along.z(P, xp), self.cuts.along, xp)

@@ -1,0 +1,273 @@
+"""Iterations on all rows: fit a subspace to the kept rows, then weigh all rows by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from torpca._core.loop import Iteration, Step, iterate
+from torpca._core.problem import check_finite
+from torpca._core.subspace import Fit, SubspaceFinder, norm
+from torpca._robust.concentrate import ROUGHLY, weights_of_nearest_half
+from torpca._robust.cutoffs import taper
+from torpca._robust.draw import some_rows
+from torpca._robust.lines import SETTLED
+from torpca._robust.options import Options
+from torpca._robust.rule import Rule, free_part
+from torpca._robust.scatter import PROBE_ROWS, mahalanobis, robust_scatter
+from torpca._robust.spread import Spread
+from torpca._robust.start import Start, find_start
+from torpca._robust.tuning import tuning
+from torpca._select.rank import RankChoice, choose_rank
+from torpca._sources import RowSource
+from torpca._sources.base import Floats
+
+# A row may have entries as large as any float, but not most rows: they are added up.
+TOO_LARGE = 1e305
+# Iterations in which rows are looked at along the next directions. Directions that hardly differ in
+# size turn from one iteration to the next, and new rows are far out along them each time: at some
+# point the verdict stands.
+MAX_VERDICTS = 10
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Where the iterations ended: a subspace and what the rows have to do with it."""
+
+    route: str
+    """How it was found: "rows", "span", "exact"."""
+    fit: Fit
+    keep: Floats
+    """Weight of each row in the subspace, (n,)."""
+    sample_weight: Floats
+    residuals: Floats
+    studentised: Floats
+    """Residuals on equal terms: see `residuals`."""
+    rule: Rule
+    next_directions: Floats
+    """Directions (d, q) beyond the subspace along which rows were looked at."""
+    trimmed: bool
+    """Whether a given share of the rows was left out, not those that are too far off."""
+    start: Start
+    choice: RankChoice
+    history: tuple[Iteration, ...] = field(repr=False)
+    converged: bool
+
+
+def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats]:
+    """Residual R of every row, and R on equal terms for rows in the fit or not."""
+    E, R = fit.scores()
+    R = np.where(fit.rounding(E, R) >= R, 0.0, R)
+    h = np.minimum(E, 1e100) ** 2
+    return R, R / np.sqrt(free_part(h, keep))
+
+
+def check_sums(magnitudes: Floats) -> None:
+    """Raise an error if most rows have entries that cannot be added up."""
+    if np.median(magnitudes) > TOO_LARGE:
+        raise ValueError(
+            f"Most rows of X have entries beyond {TOO_LARGE:g}, the largest "
+            f"{np.max(magnitudes):.3g}: their sums are beyond every float. Divide X by a number "
+            "of that size first."
+        )
+
+
+def settle_on_all(
+    source: RowSource,
+    options: Options,
+    sample_weight: Floats,
+    rng: np.random.Generator,
+    *,
+    polish: bool = True,
+) -> Settled:
+    """Subspace of the good rows of `source`: steps 1 to 3 of `robust_fit`.
+
+    Without `polish` it is that of the last iteration, for a start on more rows.
+    """
+    magnitudes = check_finite(source)
+    check_sums(magnitudes)
+    finder = SubspaceFinder(source, magnitudes, options.center, near=True)
+    start = find_start(
+        source,
+        magnitudes,
+        options.rank,
+        center=options.center,
+        weights=sample_weight,
+        n_sample=options.n_sample,
+        rng=rng,
+    )
+    weigher = Weigher(finder, start, options, sample_weight, rng, SETTLED if polish else ROUGHLY)
+    keep: Floats = start.keep.astype(np.float64)
+    choice, seen = start.choice, set[int]()
+    history: tuple[Iteration, ...] = ()
+    while True:
+        seen.add(choice.rank)
+        left = options.max_iter - len(history)
+        step = weigher.step(choice.rank)
+        run = iterate(step, keep, max_iter=left, tol=options.tol, callback=None)
+        keep, converged = run.keep.astype(np.float64), run.converged
+        history += tuple(replace(r, iteration=len(history) + r.iteration) for r in run.history)
+        again = None
+        if choice.rule != "exact" and (polish or choice.rule != "given"):
+            again = weigher.rank_of(keep)
+        if again is None or again.rank == choice.rank:
+            choice = again or choice
+            break
+        if again.rank in seen and again.rank < choice.rank:
+            break  # of two ranks that each ask for the other, the larger explains enough
+        if len(history) == options.max_iter:  # another rank is asked for, and not to be tried
+            converged = False
+            break
+        choice = again
+        weigher.forget()
+    fit, rule, W = weigher.fit, weigher.rule, weigher.W
+    if polish or rule.residual.exact:
+        fit = finder.find(keep * sample_weight, choice.rank, polish=True)
+    R, studentised = residuals(fit, keep)
+    return Settled(
+        "rows",
+        fit,
+        keep,
+        sample_weight,
+        R,
+        studentised,
+        rule,
+        W,
+        options.trim is not None,
+        start,
+        choice,
+        history,
+        converged,
+    )
+
+
+class Weigher:
+    """Fits and weighs all rows, iteration after iteration; cut-offs may become smaller only."""
+
+    fit: Fit
+    rule: Rule
+
+    def __init__(
+        self,
+        finder: SubspaceFinder,
+        start: Start,
+        options: Options,
+        sample_weight: Floats,
+        rng: np.random.Generator,
+        settled: float,
+    ) -> None:
+        self.finder = finder
+        self.options = options
+        self.cuts = start.cuts
+        self.sample_weight = sample_weight
+        self.rng = rng
+        self.settled = settled
+        self.judges = some_rows(sample_weight, PROBE_ROWS, rng)
+        self.there = sample_weight > 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: the rows are about to be measured from a subspace of another rank."""
+        self.looks = 0
+        self.along = np.ones(len(self.sample_weight))
+        self.leverage: Floats | None = None
+        self.W = np.zeros((self.finder.source.shape[1], 0))
+
+    def step(self, rank: int) -> Callable[[Floats], Step]:
+        """One iteration with `rank` components, as a function of the weights (n,) of the rows."""
+
+        def step(keep: Floats) -> Step:
+            self.fit = self.finder.find(keep * self.sample_weight, rank)
+            R, studentised = residuals(self.fit, keep)
+            if self.options.trim is not None:
+                # By the residuals themselves, as in the paper.
+                self.rule = Rule.by_residuals(R, self.sample_weight)
+                near = now = nearest(R, self.options.trim, self.sample_weight)
+            else:
+                near, now = self.weigh(studentised)
+            dropped = {
+                "residual": int(np.count_nonzero(self.there & (near == 0))),
+                "direction": int(np.count_nonzero((near > 0) & (now == 0))),
+            }
+            return Step(self.fit, now, dropped, norm(R[now > 0]))
+
+        return step
+
+    def weigh(self, R: Floats) -> tuple[Floats, Floats]:
+        """Weights (n,) of the rows by their studentised residuals alone, and by all there is."""
+        rows, counts = self.judges, self.sample_weight
+        rule = Rule.by_residuals(R[rows], counts[rows], self.cuts, self.settled)
+        near = np.where(self.there, rule.near(R), 0.0)
+        if 2 * float(near @ counts) < float(np.sum(counts)) * (1 - 1e-9):
+            near = np.where(weights_of_nearest_half(R, counts) > 0, 1.0, 0.0)
+        if self.looks < MAX_VERDICTS and rule.residual.scale > 0:
+            self.W = self.finder.beyond(self.fit, near * counts, tuning().n_next)
+            P = self.fit.rows().matmul(self.W)
+            rule = rule.with_next(P[rows], (near * counts)[rows], self.settled)
+            self.along = taper(rule.along.z(P), rule.cuts.along) if self.W.size else self.along
+        if self.leverage is None:
+            self.leverage = self.leverage_weights(near)
+        self.looks += 1
+        self.cuts = replace(self.cuts, residual=rule.cuts.residual)
+        self.rule = rule
+        now = near * self.along * self.leverage
+        # Half of the rows are good: a verdict that leaves fewer is none.
+        if 2 * float(now @ counts) < float(np.sum(counts)):
+            now = near
+        return near, now
+
+    def leverage_weights(self, near: Floats) -> Floats:
+        """Weights (n,) that leave rows far out inside the subspace out, if they are off it.
+
+        Found once: rows that were left out stay out.
+        """
+        if not np.isfinite(self.cuts.inside):
+            return np.ones(len(near))
+        D, weights = distances_inside(self.fit, near * self.sample_weight, self.rng)
+        return taper(Spread.of(D, weights).z(D), self.cuts.inside)
+
+    def rank_of(self, keep: Floats) -> RankChoice | None:
+        """Number of components that the kept rows ask for; None where that costs too much.
+
+        Rows far out inside have no say in it, as they have none in the variances.
+        """
+        weights = keep * self.sample_weight
+        if self.options.rank.given is None and self.fit.V.shape[1]:
+            weights = distances_inside(self.fit, weights, self.rng)[1]
+        spectrum = self.finder.spectrum(weights)
+        if spectrum is None:
+            return None
+        return choose_rank(self.options.rank, spectrum, round(float(np.sum(self.sample_weight))))
+
+
+def distances_inside(fit: Fit, weights: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Distances (n,) of rows inside the subspace by a robust scatter, and their weights in it."""
+    Y = scores_in_unit(fit, weights)[0]
+    scatter = robust_scatter(Y, weights, fit.mean is not None, rng)
+    return mahalanobis(Y, scatter.center, scatter.covariance), scatter.weights
+
+
+# Standard deviations beyond which it does not matter how far out a row is.
+FAR = 1e150
+
+
+def scores_in_unit(fit: Fit, weights: Floats) -> tuple[Floats, float]:
+    """Scores (n, k) of the rows in a unit in which most are about one, and the unit."""
+    unit = float(fit.s[0]) / np.sqrt(max(np.sum(weights), 1.0)) if fit.V.shape[1] else 1.0
+    Y = fit.rows().matmul(fit.V)
+    with np.errstate(over="ignore"):
+        Y /= unit if fit.frame.factors is None else (unit * fit.frame.factors)[:, None]
+    return np.clip(Y, -FAR, FAR), unit
+
+
+def nearest(R: Floats, trim: float, sample_weight: Floats) -> Floats:
+    """Whole weight for the nearest rows that make up 1 - trim, the last of them in part."""
+    order = np.argsort(np.where(sample_weight > 0, R, np.inf), kind="stable")
+    counts = sample_weight[order]
+    before = np.cumsum(counts) - counts
+    wanted = (1.0 - trim) * float(np.sum(counts)) * (1 + 1e-12)
+    w = np.zeros(len(R))
+    w[order] = np.clip((wanted - before) / np.where(counts > 0, counts, 1.0), 0.0, 1.0)
+    return np.where(sample_weight > 0, w, 0.0)

@@ -1,0 +1,102 @@
+"""Every number that was chosen: what it does, and the line of a benchmark that shows it.
+
+`python -m benchmarks.ablation` halves and doubles each of them and prints what is lost and gained;
+its table is in docs/algorithm.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Numbers of the robust fit that are choices, not consequences."""
+
+    # ---- the sample
+    sample_rows: int = 2000
+    """Rows of the sample, ..."""
+    sample_numbers: int = 200_000
+    """... fewer if they are long, to hold no more numbers than this, ..."""
+    fewest_rows: int = 600
+    """... but so many, ..."""
+    rows_per_direction: int = 10
+    """... and so many for each component asked for."""
+
+    # ---- candidate halves
+    n_pairs: int = 300
+    """Directions through pairs of rows along which outlyingness is measured."""
+    line_rows: int = 800
+    """Rows by which location and scale along such a direction are found."""
+    n_axes: int = 10
+    """Principal axes among which those of extreme kurtosis are looked for."""
+    n_subsets: int = 200
+    """Subsets of as many rows as span a subspace that are tried, ..."""
+    subset_rank: int = 8
+    """... up to so many components: beyond, hardly one of them is all good."""
+    steps: int = 2
+    """Concentration steps from each half."""
+
+    # ---- cut-offs
+    tail: float = 1.96
+    """Standard deviations at which the tail begins that is compared with the Gaussian one."""
+    significance: float = 3.0
+    """Standard deviations by which the tail must hold more rows than it should."""
+    farthest: float = 7.0
+    """Cut-off of rows that show no such excess: one row in 10^12 is beyond it by chance."""
+    taper: float = 0.8
+    """Share of the cut-off from which on a row loses weight."""
+    n_next: int = 3
+    """Next principal directions, beyond the subspace, along which rows are looked at."""
+
+    # ---- the choice between candidates
+    majority: float = 0.51
+    """Share of the rows that a candidate must keep to win by being tighter."""
+    gap: float = 1.4
+    """How many times larger its gap must be, ..."""
+    next_variance: float = 1.25
+    """... or how many times smaller the variance it leaves along the next direction."""
+    more: float = 1.15
+    """How many times as many rows it must hold to win by that."""
+    looser: float = 1.1
+    """How many times farther from its subspace they may be then."""
+
+    # ---- leverage
+    leverage: float = 1.1
+    """Rows far out inside come back unless they leave the subspace this many times more than noise
+    does."""
+    scatter_pairs: int = 100
+    """Directions along which the least outlying half inside the subspace is looked for."""
+    rows_per_dimension: int = 10
+    """Fewer rows for each dimension than this have no half to spare."""
+
+    # ---- many rows
+    part_numbers: int = 3 * 2**18
+    """Numbers in the part of many rows on which the fit settles first, ..."""
+    part_rows: tuple[int, int] = (2000, 5000)
+    """... and the fewest and most rows of it."""
+    below_chance: float = 0.2
+    """Passes end when the subspace moves by less than this share of its own error by chance."""
+
+
+_now = Tuning()
+
+
+def tuning() -> Tuning:
+    """Return the numbers in force."""
+    return _now
+
+
+@contextmanager
+def tuned(**changes: Any) -> Iterator[Tuning]:
+    """Change some of them for a while: for the ablation benchmark, not for users."""
+    global _now
+    before = _now
+    _now = replace(before, **changes)
+    try:
+        yield _now
+    finally:
+        _now = before
