@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from torpca._robust.lines import weights_of_nearest_half
 from torpca._robust.rule import Cutoffs, Rule
 from torpca._robust.sample import Sample
 from torpca._robust.sample_fit import SampleFit, principal_variances, sample_fit
@@ -36,8 +37,10 @@ class Candidate:
     """Studentised residuals (m,) of all rows."""
     choice: RankChoice
     cuts: Cutoffs
+    n_rows: int
+    """Number of different rows that agree, ..."""
     share: float
-    """Share of the rows that agree."""
+    """... and their share of all."""
     limit: float
     """Distance from the subspace that hardly one of them exceeds; zero for an exact fit."""
     next_variance: float
@@ -132,16 +135,6 @@ def weighed(sample: Sample, fit: SampleFit, *, with_inside: bool) -> tuple[Rule,
     return rule, weights * rule.on_subspace(R, P)
 
 
-def weights_of_nearest_half(R: Floats, weights: Floats) -> Floats:
-    """Weights of the rows of smallest R (m,) that make up half of the weight, zero elsewhere."""
-    order = np.argsort(R, kind="stable")
-    before = np.cumsum(weights[order]) - weights[order]
-    out = np.zeros(len(R))
-    inside = order[before < 0.5 * float(np.sum(weights)) * (1 - 1e-9)]
-    out[inside] = weights[inside]
-    return out
-
-
 def described(
     name: str, sample: Sample, keep: Floats, choice: RankChoice, cuts: Cutoffs
 ) -> Candidate:
@@ -159,6 +152,7 @@ def described(
         residuals=fit.studentised,
         choice=choice,
         cuts=cuts,
+        n_rows=int(np.count_nonzero(keep)),
         share=float(np.sum(keep)) / float(np.sum(sample.weights)),
         limit=spread.at(COUNTED),
         next_variance=following,

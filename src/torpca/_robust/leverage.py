@@ -9,7 +9,7 @@ from torpca._robust.cutoffs import cutoff, taper
 from torpca._robust.rule import Cutoffs
 from torpca._robust.sample import Sample
 from torpca._robust.sample_fit import SampleFit, sample_fit
-from torpca._robust.scatter import mahalanobis, robust_scatter
+from torpca._robust.scatter import ROUNDING, mahalanobis, tightest_half
 from torpca._robust.spread import Spread
 from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
@@ -44,7 +44,7 @@ def leave_leverage_out(
     fit = sample_fit(sample, keep, best.choice.rank)
     _, on = weighed(sample, fit, with_inside=False)
     far = np.where(2 * keep < on, on, 0.0)
-    if leaves_subspace(fit, keep, far, sample):
+    if leaves_subspace(fit, keep, far):
         return keep, Cutoffs(cuts.residual, cuts.along, beyond)
     return on if 2 * float(np.sum(on)) >= float(np.sum(sample.weights)) else best.keep, cuts
 
@@ -52,28 +52,35 @@ def leave_leverage_out(
 def distances_inside(
     fit: SampleFit, weights: Floats, center: bool, rng: np.random.Generator
 ) -> Floats:
-    """Distances (m,) inside the subspace by a robust scatter there, in standard deviations."""
-    scatter = robust_scatter(fit.scores, weights, center, rng, ROUGHLY)
-    D = mahalanobis(fit.scores, scatter.center, scatter.covariance)
+    """Distances (m,) inside the subspace, by its tightest half there, in standard deviations."""
+    D = mahalanobis(fit.scores, *tightest_half(fit.scores, weights, center, rng))
     return Spread.of(D, weights, ROUGHLY).z(D)
 
 
-def leaves_subspace(fit: SampleFit, keep: Floats, far: Floats, sample: Sample) -> bool:
+def leaves_subspace(fit: SampleFit, keep: Floats, far: Floats) -> bool:
     """Whether the rows `far` (m,), together, leave a subspace that was fitted without them.
 
-    Noise of variance v in f directions lets n rows spread v (sqrt(n) + sqrt(f))^2 along one of
-    them (Marchenko and Pastur 1967), and the subspace's own error adds v f times their leverage.
+    Their residuals are R = Y D' + noise, where Y (m, k) are their scores and D (f, k) is the
+    error of the subspace, of variance v/(n l_j) in each entry of column j for noise of variance v
+    and n rows of variances l_j. So (Y'Y + Y'Y (n L)^-1 Y'Y)^-1/2 Y'R has k times f entries of
+    variance v, and its largest square is about (sqrt(sum of v) + sqrt(k max v))^2 (Marchenko and
+    Pastur 1967), whatever the number of rows. More than that, and the two fits differ (Hausman
+    1978).
     """
-    n = float(np.sum(far))
-    if np.count_nonzero(far) < 2:
+    k, n = fit.scores.shape[1], float(np.sum(keep))
+    if np.count_nonzero(far) < 2 or k == 0:
         return False
-    free = max(sample.Z.shape[1] - fit.V.shape[1], 1)
-    total = float(np.sum(keep))
-    noise = float(keep @ np.square(fit.studentised)) / (total * free)
-    core = fit.next_directions(keep, 1)[1]
-    along = fit.next_directions(far, 1)[1]
-    if len(core) == 0 or len(along) == 0:
+    beyond = fit.next_directions(keep, 1)[1]
+    if len(beyond) == 0:
         return False
-    chance = max(noise * (np.sqrt(n) + np.sqrt(free)) ** 2, n * float(core[0]))
-    chance += noise * free * float(far @ fit.leverage)
-    return n * float(along[0]) > tuning().leverage * chance
+    Y = fit.scores / np.sqrt(fit.variances)
+    S = (Y * far[:, None]).T @ Y
+    theta, Q = np.linalg.eigh(S + S @ S / n)
+    there = theta > ROUNDING * theta[-1]
+    T = Y @ (Q[:, there] / np.sqrt(theta[there]))
+    largest = fit.part.largest_product(fit, T * far[:, None])
+    # Rows far out may have more noise than others, which is no reason to leave them out.
+    squares = np.square(fit.residuals)
+    noise = max(float(w @ squares) / float(np.sum(w)) for w in (keep, far))
+    chance = (np.sqrt(noise) + np.sqrt(k * float(beyond[0]))) ** 2
+    return largest > tuning().leverage * chance

@@ -40,9 +40,9 @@ class Sample:
     """Z Z', if the rows are long and few."""
 
     def spread_out(self, inside: Floats, n: int) -> Mask:
-        """Mask over all n rows of those whose row of Z is `inside`."""
+        """Mask over all n rows of those whose row of Z has at least half of its weight `inside`."""
         mask = np.zeros(n, dtype=bool)
-        mask[self.rows[inside[self.copies] > 0]] = True
+        mask[self.rows[(2 * inside >= self.weights)[self.copies]]] = True
         return mask
 
 
@@ -77,6 +77,8 @@ def draw_sample(
     _, first, copies = np.unique(_digests(source, rows), return_index=True, return_inverse=True)
     copies = copies.reshape(-1)
     merged: Floats = np.bincount(copies, counts, minlength=len(first)).astype(float)
+    # A heap of copies lies near any subspace that passes through it. It may, but has no vote.
+    merged = np.minimum(merged, tuning().most_copies * np.median(merged))
     different = rows[first]
     # Any point among the rows will do to centre on: it only keeps digits from cancelling.
     origin = different[_middle(magnitudes[different], merged)] if center else None

@@ -74,6 +74,10 @@ class SamplePart(ABC):
         """See `SampleFit.next_directions`."""
 
     @abstractmethod
+    def largest_product(self, fit: SampleFit, T: Floats) -> float:
+        """Largest squared singular value of T' times what is left of the rows, for T (m, any)."""
+
+    @abstractmethod
     def covariance(self) -> Floats:
         """A matrix with the variances of those some for its eigenvalues."""
 
@@ -109,6 +113,11 @@ class RowsOfPart(SamplePart):
         C = rest[inside] * np.sqrt(weights[inside])[:, None]
         W, s = leading_of_gram(C.T @ C, count)
         return rest @ W, s**2
+
+    def largest_product(self, fit: SampleFit, T: Floats) -> float:
+        """From the rows."""
+        rest = T.T @ self.Z - (T.T @ fit.scores) @ fit.V.T
+        return float(np.linalg.norm(rest, 2) ** 2)
 
     def covariance(self) -> Floats:
         """Of the features."""
@@ -162,6 +171,11 @@ class ProductsOfPart(SamplePart):
 
         U, s = leading(lambda U: root * rest(root * U), len(self.K), count)
         return rest(root * U / np.where(s > 0, s, np.inf)), s**2
+
+    def largest_product(self, fit: SampleFit, T: Floats) -> float:
+        """From the products."""
+        rest = T.T @ self.times(T) - (T.T @ fit.scores) @ (fit.scores.T @ T)
+        return float(np.linalg.norm(rest, 2))
 
     def covariance(self) -> Floats:
         """Of the rows."""

@@ -11,6 +11,7 @@ from scipy.stats import chi2
 
 from torpca._robust.cutoffs import taper
 from torpca._robust.draw import some_rows
+from torpca._robust.lines import weights_of_nearest_half
 from torpca._robust.outlyingness import outlyingness, pair_projections
 from torpca._robust.spread import Spread
 from torpca._robust.tuning import tuning
@@ -27,6 +28,8 @@ FAR_OUT = 4.0
 EXACT = Spread(0.0, 0.0, 1.0)
 # A spread this small beside the numbers is what rounding leaves of equal ones.
 ROUNDING = 1e-13
+# Concentration steps inside the subspace, to the half nearest to its own mean.
+MAX_STEPS = 10
 # Points at which the law of Gaussian rows is looked at.
 GRID = 4000
 
@@ -62,7 +65,7 @@ def robust_scatter(
         return Scatter(np.zeros(0), np.zeros((0, 0)), weights, EXACT)
     judges = some_rows(weights, PROBE_ROWS, rng)
     few = judges[some_rows(weights[judges], SAMPLE_ROWS, rng)]
-    now = _first(Y, weights, few, center, rng)
+    now = tightest_half(Y, weights, center, rng, few)
     factor, w, spread = consistency(k), weights, EXACT
     for _ in range(MAX_REWEIGHTINGS):
         distances = mahalanobis(Y, *now)
@@ -77,24 +80,32 @@ def robust_scatter(
     return Scatter(now[0], factor * now[1], w, spread)
 
 
-def _first(
+def tightest_half(
     Y: Floats,
     weights: Floats,
-    rows: npt.NDArray[np.intp],
     center: bool,
     rng: np.random.Generator,
+    rows: npt.NDArray[np.intp] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Centre and covariance of the least outlying half of the numbered rows, if they are enough.
+    """Centre and covariance of the tightest half of the numbered rows of Y, if they are enough.
 
-    Half of few rows spans its dimensions with no measure: then all of them have to do.
+    Concentration steps from the least outlying half, as in FAST-MCD (Rousseeuw and Van Driessen
+    1999). Half of few rows spans its dimensions with no measure: then all of them have to do.
     """
+    rows = np.flatnonzero(weights > 0) if rows is None else rows
     S, copies = np.unique(Y[rows], axis=0, return_inverse=True)
     w: Floats = np.bincount(copies.reshape(-1), weights[rows], minlength=len(S)).astype(float)
-    if len(S) >= tuning().rows_per_dimension * Y.shape[1]:
-        half = outlyingness(pair_projections(S, w, tuning().scatter_pairs, rng), w).nearest_half(w)
-        if _spans(S, half):
-            return _moments(S, half, center)
-    return _moments(Y, weights, center)
+    if len(S) < tuning().rows_per_dimension * Y.shape[1]:
+        return _moments(Y, weights, center)
+    half = outlyingness(pair_projections(S, w, tuning().scatter_pairs, rng), w).nearest_half(w)
+    for _ in range(MAX_STEPS):
+        if not _spans(S, half):
+            return _moments(Y, weights, center)
+        now, before = _moments(S, half, center), half
+        half = weights_of_nearest_half(mahalanobis(S, *now), w)
+        if np.array_equal(half, before):
+            break
+    return now
 
 
 def mahalanobis(Y: Floats, center: Floats, covariance: Floats) -> Floats:

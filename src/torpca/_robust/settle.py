@@ -10,13 +10,13 @@ import numpy as np
 from torpca._core.loop import Iteration, Step, iterate
 from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, norm
-from torpca._robust.concentrate import ROUGHLY, weights_of_nearest_half
+from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.cutoffs import taper
 from torpca._robust.draw import some_rows
-from torpca._robust.lines import SETTLED
+from torpca._robust.lines import SETTLED, weights_of_nearest_half
 from torpca._robust.options import Options
 from torpca._robust.rule import Rule, free_part
-from torpca._robust.scatter import PROBE_ROWS, mahalanobis, robust_scatter
+from torpca._robust.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
 from torpca._robust.spread import Spread
 from torpca._robust.start import Start, find_start
 from torpca._robust.tuning import tuning
@@ -198,14 +198,15 @@ class Weigher:
     def weigh(self, R: Floats) -> tuple[Floats, Floats]:
         """Weights (n,) of the rows by their studentised residuals alone, and by all there is."""
         rows, counts = self.judges, self.sample_weight
-        rule = Rule.by_residuals(R[rows], counts[rows], self.cuts, self.settled)
+        votes = without_heaps(R[rows], counts[rows])
+        rule = Rule.by_residuals(R[rows], votes, self.cuts, self.settled)
         near = np.where(self.there, rule.near(R), 0.0)
         if 2 * float(near @ counts) < float(np.sum(counts)) * (1 - 1e-9):
             near = np.where(weights_of_nearest_half(R, counts) > 0, 1.0, 0.0)
         if self.looks < MAX_VERDICTS and rule.residual.scale > 0:
             self.W = self.finder.beyond(self.fit, near * counts, tuning().n_next)
             P = self.fit.rows().matmul(self.W)
-            rule = rule.with_next(P[rows], (near * counts)[rows], self.settled)
+            rule = rule.with_next(P[rows], near[rows] * votes, self.settled)
             self.along = taper(rule.along.z(P), rule.cuts.along) if self.W.size else self.along
         if self.leverage is None:
             self.leverage = self.leverage_weights(near)
@@ -225,7 +226,9 @@ class Weigher:
         """
         if not np.isfinite(self.cuts.inside):
             return np.ones(len(near))
-        D, weights = distances_inside(self.fit, near * self.sample_weight, self.rng)
+        weights = near * self.sample_weight
+        Y = scores_in_unit(self.fit, weights)[0]
+        D = mahalanobis(Y, *tightest_half(Y, weights, self.options.center, self.rng))
         return taper(Spread.of(D, weights).z(D), self.cuts.inside)
 
     def rank_of(self, keep: Floats) -> RankChoice | None:
@@ -235,18 +238,12 @@ class Weigher:
         """
         weights = keep * self.sample_weight
         if self.options.rank.given is None and self.fit.V.shape[1]:
-            weights = distances_inside(self.fit, weights, self.rng)[1]
+            Y = scores_in_unit(self.fit, weights)[0]
+            weights = robust_scatter(Y, weights, self.options.center, self.rng).weights
         spectrum = self.finder.spectrum(weights)
         if spectrum is None:
             return None
         return choose_rank(self.options.rank, spectrum, round(float(np.sum(self.sample_weight))))
-
-
-def distances_inside(fit: Fit, weights: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Distances (n,) of rows inside the subspace by a robust scatter, and their weights in it."""
-    Y = scores_in_unit(fit, weights)[0]
-    scatter = robust_scatter(Y, weights, fit.mean is not None, rng)
-    return mahalanobis(Y, scatter.center, scatter.covariance), scatter.weights
 
 
 # Standard deviations beyond which it does not matter how far out a row is.
@@ -260,6 +257,18 @@ def scores_in_unit(fit: Fit, weights: Floats) -> tuple[Floats, float]:
     with np.errstate(over="ignore"):
         Y /= unit if fit.frame.factors is None else (unit * fit.frame.factors)[:, None]
     return np.clip(Y, -FAR, FAR), unit
+
+
+def without_heaps(R: Floats, weights: Floats) -> Floats:
+    """Weights (n,) in which no heap of equal rows, told by their residuals, counts as many.
+
+    As in the sample: a row that is there more often than some times the middle one.
+    """
+    _, copies = np.unique(np.float32(R), return_inverse=True)
+    counts = np.bincount(copies, weights)
+    most = tuning().most_copies * float(np.median(counts))
+    fewer = weights * np.minimum(1.0, most / np.maximum(counts, 1e-300))[copies]
+    return np.where(R > 0, fewer, weights)  # rows in the subspace need not be equal
 
 
 def nearest(R: Floats, trim: float, sample_weight: Floats) -> Floats:

@@ -19,6 +19,8 @@ from torpca._select.rank import RankChoice, RankRule, choose_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
 
+# Margins are wider by as many standard deviations of a share of the rows.
+ROUGH = 5.0
 # Digits in which different rows differ.
 ROUNDED = 9
 # One that holds this many times as many without being a majority is worth a word.
@@ -122,9 +124,13 @@ def tighter(a: Candidate, b: Candidate) -> bool:
     t = tuning()
     if a.share < t.majority:
         return False
-    if a.next_variance <= b.next_variance and a.gap > t.gap * b.gap:
-        return True
-    return a.limit < b.limit and t.next_variance * a.next_variance < b.next_variance
+    # Of few rows all of these are rough.
+    rough = 1 + ROUGH / np.sqrt(min(a.n_rows, b.n_rows))
+    gap, next_variance, closer = t.gap**rough, t.next_variance**rough, t.closer**rough
+    larger_gap = a.gap > gap * b.gap and a.next_variance <= closer * b.next_variance
+    less_beyond = next_variance * a.next_variance < b.next_variance and a.limit < b.limit
+    nearer = closer * a.limit < b.limit and gap * a.gap > b.gap
+    return larger_gap or less_beyond or nearer
 
 
 def holds_more(a: Candidate, b: Candidate, weights: Floats) -> bool:

@@ -25,6 +25,8 @@ class Tuning:
     """... but so many, ..."""
     rows_per_direction: int = 10
     """... and so many for each component asked for."""
+    most_copies: int = 10
+    """A row that is there more often than this many times the middle one counts as that often."""
 
     # ---- candidate halves
     n_pairs: int = 300
@@ -59,13 +61,15 @@ class Tuning:
     """How many times larger its gap must be, ..."""
     next_variance: float = 1.25
     """... or how many times smaller the variance it leaves along the next direction."""
+    closer: float = 1.08
+    """How many times nearer its rows must be, if neither is so."""
     more: float = 1.15
     """How many times as many rows it must hold to win by that."""
     looser: float = 1.1
     """How many times farther from its subspace they may be then."""
 
     # ---- leverage
-    leverage: float = 1.1
+    leverage: float = 1.3
     """Rows far out inside come back unless they leave the subspace this many times more than noise
     does."""
     scatter_pairs: int = 100
