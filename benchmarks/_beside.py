@@ -170,12 +170,12 @@ def _shown(ratios: Sequence[float]) -> str:
     return f"{np.median(ratios):.3g} ({max(ratios):.3g})" if ratios else "-"
 
 
-def second(
-    cells: Sequence[Cell], seeds: int, cache: Cache, rivals: Sequence[str] = RIVALS
+def lines(
+    cells: Sequence[Cell], cache: Cache, seeds: int = 5, alone: bool = False
 ) -> Iterator[Line]:
-    """The lines of `cells`."""
+    """The lines of `cells`; with `alone` no other method is run."""
     for cell in cells:
-        yield line(cell, seeds, cache, rivals)
+        yield line(cell, seeds, cache, () if alone else RIVALS)
 
 
 PARTS = {"near": NEAR, "leverage": LEVERAGE, "scaled": SCALED}
