@@ -61,7 +61,8 @@ COLUMNS = (
 )
 SLACK = 0.01
 # PcaHubert and MCD take chances (AUC 0.72 to 0.89 on cardio): their figures are medians.
-RIVAL_SEEDS = 5
+# Of five seeds, or of fewer where five times the table are more numbers than this.
+RIVAL_SEEDS, RIVAL_NUMBERS = 5, 2_500_000
 # Of good rows, one in forty is beyond the limit on the Mahalanobis distance, as for PcaHubert.
 INSIDE = 0.975
 
@@ -138,7 +139,8 @@ def hubert(data: Labelled, k: int) -> Figures | None:
     """
     if shutil.which("Rscript") is None:
         return None
-    fits = hubert_fits([data.X] * RIVAL_SEEDS, k, mcd=True, seeds=range(RIVAL_SEEDS))
+    seeds = rival_seeds(data)
+    fits = hubert_fits([data.X] * len(seeds), k, mcd=True, seeds=seeds)
     return middle(
         [data.figures(f.rows[0], f.rows[1], f.rows[2] > 0) for f in fits if f.rows is not None]
     )
@@ -153,7 +155,7 @@ def min_cov_det(data: Labelled, k: int) -> Figures | None:
     _, s, Vt = np.linalg.svd(X - np.mean(X, axis=0), full_matrices=False)
     Z = X @ Vt[s > 1e-10 * s[0]].T
     found = []
-    for seed in range(RIVAL_SEEDS):
+    for seed in rival_seeds(data):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -166,6 +168,10 @@ def min_cov_det(data: Labelled, k: int) -> Figures | None:
         flagged = squares > chi2.ppf(INSIDE, Z.shape[1])
         found.append(data.figures(off, np.sqrt(squares), flagged))
     return middle(found)
+
+
+def rival_seeds(data: Labelled) -> range:
+    return range(max(1, min(RIVAL_SEEDS, RIVAL_NUMBERS // data.X.size)))
 
 
 def middle(found: Sequence[Figures]) -> Figures | None:
