@@ -75,6 +75,15 @@ def test_proportional_noise_is_in_proportion():
     np.testing.assert_allclose(noise / lengths * good.length / np.sqrt(50), 0.05, rtol=0.6)
 
 
+def test_one_hot_bad_rows_are_fewer_than_each_kind_of_good_ones():
+    # Else the subspace of all kinds but one and the bad rows holds more rows than the true one.
+    cells = [cell for cell in NEAR if cell.data.startswith("one-hot")]
+    assert len(cells) == 4
+    for cell in cells:
+        r = cell.size[2]
+        assert cell.fraction < (1 - cell.fraction) / (r + 1), cell.name
+
+
 def test_rows_without_a_subspace_of_their_own_are_judged_by_what_is_left_over():
     cell = find(NEAR, data="power law, at 1")
     table = cell.draw(0)
