@@ -2,8 +2,11 @@
 
 Run from the repository root:
 
-    python -m benchmarks.recovery            # all parts, about two hours on two cores
-    python -m benchmarks.recovery families   # or shapes, hard, clean, rank, same, real
+    python -m benchmarks.recovery            # all parts, about three hours on two cores
+    python -m benchmarks.recovery families   # or shapes, hard, clean, rank, same, real, near,
+                                             # leverage, scaled, textbook
+    python -m benchmarks.recovery near --cache rivals.json   # figures of others are kept there
+    python -m benchmarks.recovery near --only ours           # others are not run
     python -m benchmarks.recovery --methods all   # every rival: see benchmarks/_cells.py
 
 The error is the sine of the largest angle to the true subspace, and every figure of the planted
@@ -11,6 +14,9 @@ parts is its ratio to the error of the oracle, ordinary PCA on the true good row
 the seeds, the largest of them in brackets. Without noise an error below 1e-10 counts as ratio 1.
 The last column says whether the claim of the line holds ("-": none is made). ROBPCA is PcaHubert
 of R's rrcov with alpha = 0.5, shown where R is installed.
+
+The parts near, leverage and scaled are those of `benchmarks/_second.py`, with their own table and
+claims (`benchmarks/_beside.py`); textbook is `benchmarks/_textbook.py`.
 """
 
 import argparse
@@ -27,6 +33,8 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import average_precision_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
+from benchmarks import _beside, _textbook
+from benchmarks._cache import Cache
 from benchmarks._cells import COLUMNS, table
 from benchmarks._families import FAMILIES, HARD, Planted
 from benchmarks._report import report
@@ -278,6 +286,14 @@ def same(seeds: int = 5, letters: str = "abcde") -> Iterator[Line]:
 # ---- real data -----------------------------------------------------------------------------------
 
 
+def no_data() -> bool:
+    """Whether there is no real data, which is then said."""
+    absent = not (DATA / "baselines.csv").exists()
+    if absent:
+        print(f"no real data at {DATA}: set TORPCA_DATA to their folder")
+    return absent
+
+
 def load(name: str) -> tuple[Array, NDArray[np.int_], NDArray[np.bool_]]:
     """Rows, labels (1: documented outlier) and the rows that count of a set of real data."""
     with np.load(DATA / f"{name}.npz") as file:
@@ -336,8 +352,7 @@ def real(names: Sequence[str] | None = None) -> list[Line]:
     Means over REAL_SEEDS values of random_state: where most rows agree on no subspace, as in donors
     and internetads, it is chance on which of them the start settles.
     """
-    if not (DATA / "baselines.csv").exists():
-        print(f"no real data at {DATA}: set TORPCA_DATA to their folder")
+    if no_data():
         return []
     known = baselines()
     lines = []
@@ -419,23 +434,40 @@ PARTS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, "real", []], help="default: all")
-    parser.add_argument("--seeds", type=int, help="default: 5, and 25 for hard")
+    every = [*PARTS, *_beside.PARTS, "real", "textbook"]
+    parser.add_argument("parts", nargs="*", choices=[*every, []], help="default: all")
+    parser.add_argument("--seeds", type=int, help="default: 5; 25 for hard, 10 for textbook")
     parser.add_argument("--methods", nargs="+", help="rivals, or all, on the cells of _cells.py")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        help="file for figures of others in near, leverage, scaled and textbook",
+    )
+    parser.add_argument("--only", choices=["ours"], help="run no others in these four parts")
     args = parser.parse_args()
     if args.methods:
         report("recovery_methods", table(args.methods), COLUMNS)
         return
-    chosen = args.parts or [*PARTS, "real"]
-    seeds = () if args.seeds is None else (args.seeds,)
+    chosen = args.parts or every
+    seeds = {} if args.seeds is None else {"seeds": args.seeds}
+    alone, cache = args.only == "ours", Cache(args.cache)
     lines: list[Line] = []
     for part in PARTS:
         if part in chosen:
-            lines += [{"more": "", **line} for line in PARTS[part](*seeds)]
+            lines += [{"more": "", **line} for line in PARTS[part](**seeds)]
     suffix = "" if not args.parts else "_" + "_".join(args.parts)
     if lines:
         columns = ["part", "data", "size", "bad", "noise", *METHODS, "more", "holds"]
         report(f"recovery{suffix}", lines, columns)
+    for part, cells in _beside.PARTS.items():
+        if part in chosen:
+            found = list(_beside.lines(cells, cache, alone=alone, **seeds))
+            report(f"recovery_{part}", found, _beside.COLUMNS)
+            lines += found
+    if "textbook" in chosen and not no_data():
+        found = list(_textbook.lines(DATA, cache, alone=alone, **seeds))
+        report("recovery_textbook", found, _textbook.COLUMNS)
+        lines += found
     if "real" in chosen:
         found = real()
         if found:
