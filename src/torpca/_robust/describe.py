@@ -8,7 +8,7 @@ import numpy as np
 
 from torpca._core.loop import Iteration
 from torpca._core.subspace import fix_signs, norm
-from torpca._robust.limits import orthogonal_limit, score_limit
+from torpca._robust.limits import NUMBERS, LeftOut, NewRows, leave_out, limits_of, new_limits
 from torpca._robust.lines import taper
 from torpca._robust.scatter import mahalanobis, robust_scatter
 from torpca._robust.small import Settled
@@ -38,6 +38,8 @@ class RobustFit:
     score_distances: Floats
     orthogonal_distances: Floats
     limits: dict[str, float]
+    new_rows: NewRows | None
+    """Limits for rows that the fit has not seen; None: the same."""
     rank: RankChoice
     start: Start
     history: tuple[Iteration, ...] = field(repr=False)
@@ -67,10 +69,13 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     Y = np.clip(Y, -FAR, FAR)
     scatter = robust_scatter(Y, weights, center, rng)
     score = mahalanobis(Y, scatter.center, scatter.covariance)
-    limits = {
-        "score": score_limit(score, np.where(scatter.weights > 0, sample_weight, 0.0), k),
-        "orthogonal": orthogonal_limit(studentised, weights),
-    }
+    near = np.where(scatter.weights > 0, sample_weight, 0.0)
+    left = None if threshold.trim is not None else left_out(settled, center)
+    exists = k < fit.V.shape[0]
+    limits = limits_of(score, near, R, weights, k, exists=exists, center=center, left=left)
+    new = new_limits(
+        limits, near, R, studentised, weights, k, exists=exists, center=center, left=left
+    )
     theta, Q = np.linalg.eigh(scatter.covariance)
     theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
     V = fix_signs(fit.V @ Q)
@@ -88,8 +93,20 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
         score_distances=score,
         orthogonal_distances=R,
         limits=limits,
+        new_rows=new,
         rank=settled.choice,
         start=settled.start,
         history=settled.history,
         converged=settled.converged,
     )
+
+
+def left_out(settled: Settled, center: bool) -> LeftOut | None:
+    """What leaving out one row at a time says of new rows; None where that costs too much."""
+    rows, good = settled.finder.source, np.flatnonzero(settled.part)
+    same = rows.shape[0] == len(settled.part) and settled.fit.frame.factors is None
+    if not same or len(good) * rows.shape[1] > NUMBERS:
+        return None
+    counts = settled.threshold.sample_weight[good]
+    k = settled.fit.V.shape[1]
+    return leave_out(rows.take(good), settled.part[good], counts, k, center=center)
