@@ -27,6 +27,8 @@ MANY = 10_000
 NUMBERS, ROOTS = 2**20, 2**18
 # ... and the fewest rows that are left out, if there are so many.
 FEWEST = 100
+# Rows of which those farthest out have no part in the scatter; half of them of twice as many.
+FEW = 15
 # Steps of bisection for an eigenvalue: to a ten-millionth of the way to the next.
 STEPS = 24
 # Directions beyond the subspace that may change places with its last one.
@@ -166,13 +168,17 @@ def seen_score_limit(n: float, k: int, *, center: bool, level: float) -> float:
     """Limit on score distances of n Gaussian rows that the fit has seen.
 
     The left singular vectors of n Gaussian rows have no preferred direction, whatever the
-    spectrum: squares are (n - 1)^2/n times a beta number of k/2 and (n - 1 - k)/2.
+    spectrum: squares are (n - 1)^2/n times a beta number of k/2 and (n - 1 - k)/2, if every row
+    has its part in the scatter. The fewer they are, the more often those farthest out lose theirs,
+    and are then as new ones: the limit is between the two laws.
     """
     free = n - center
     if n >= MANY or free <= k + 1:
         return float(np.sqrt(chdtri(k, level)))
     most = free * (1.0 - center / n)
-    return float(np.sqrt(most * betaincinv(k / 2, (free - k) / 2, 1 - level)))
+    whole = float(np.sqrt(most * betaincinv(k / 2, (free - k) / 2, 1 - level)))
+    none = new_score_limit(n, k, level=level)
+    return float(whole * (none / whole) ** min(1.0, FEW / n))
 
 
 def new_score_limit(n: float, k: int, *, level: float, ratio: float = 1.0) -> float:
