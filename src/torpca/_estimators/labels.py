@@ -241,8 +241,8 @@ class Labels:
         marks = self._marks(score, orthogonal)
         after = np.searchsorted(self._seen, marks)
         seen = np.zeros(len(marks), dtype=bool)
-        for place in (after - 1, after):
-            near = self._seen[np.clip(place, 0, len(self._seen) - 1)]
+        for i in (after - 1, after):
+            near = self._seen[np.clip(i, 0, len(self._seen) - 1)]
             with np.errstate(invalid="ignore"):
                 seen |= np.abs(marks - near) <= SAME * (1 + near)
         return seen

@@ -74,7 +74,7 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     exists = k < fit.V.shape[0]
     limits = limits_of(score, near, R, weights, k, exists=exists, center=center, left=left)
     new = new_limits(
-        limits, near, R, studentised, weights, k, exists=exists, center=center, left=left
+        score, near, R, studentised, weights, k, exists=exists, center=center, left=left
     )
     theta, Q = np.linalg.eigh(scatter.covariance)
     theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]

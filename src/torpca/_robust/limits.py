@@ -29,6 +29,8 @@ NUMBERS, ROOTS = 2**20, 2**18
 FEWEST = 100
 # Rows of which those farthest out have no part in the scatter; half of them of twice as many.
 FEW = 15
+# Rows beyond a limit, at least, by which light tails are told from chance.
+ENOUGH = 5
 # Steps of bisection for an eigenvalue: to a ten-millionth of the way to the next.
 STEPS = 24
 # Directions beyond the subspace that may change places with its last one.
@@ -122,7 +124,7 @@ def limits_of(
 
 
 def new_limits(
-    limits: dict[str, float],
+    score: Floats,
     near: Floats,
     R: Floats,
     studentised: Floats,
@@ -133,7 +135,7 @@ def new_limits(
     center: bool = True,
     left: LeftOut | None = None,
 ) -> NewRows | None:
-    """Limits for new rows, given those of `limits_of`; None if they are the same.
+    """Limits for new rows, given what `limits_of` is given; None if they are the same.
 
     If it is not known what leaving rows out does (`left`), the residuals on equal terms,
     `studentised` (n,), have to do.
@@ -143,16 +145,18 @@ def new_limits(
         return None
     out = 0.0
     if k > 0:
-        # Rows of light tails are within both limits by as much.
         level = level_of(exists)
         ratio = 1.0 if left is None else left.score
-        out = limits["score"] * new_score_limit(m, k, level=level, ratio=ratio)
-        out /= seen_score_limit(m, k, center=center, level=level)
+        seen = seen_score_limit(m, k, center=center, level=level)
+        # New rows are beyond the second farthest of 200 rows in one case of a hundred.
+        light = min(exceeded_by(score, near, level, ENOUGH) / seen, 1.0)
+        out = light * new_score_limit(m, k, level=level, ratio=ratio)
+    share = level_of(k > 0)
     if left is None:
-        off = orthogonal_limit(studentised, weights, level_of(k > 0))
+        off = orthogonal_limit(studentised, weights, share, least=ENOUGH)
     else:
         law = left.spectrum.new(k)
-        off = left.orthogonal * orthogonal_limit(R, weights, level_of(k > 0), law)
+        off = left.orthogonal * orthogonal_limit(R, weights, share, law, least=ENOUGH)
     return NewRows(out, off, n)
 
 
@@ -197,12 +201,17 @@ def new_score_limit(n: float, k: int, *, level: float, ratio: float = 1.0) -> fl
 
 
 def orthogonal_limit(
-    R: Floats, weights: Floats, level: float = LEVEL / 2, law: Law | None = None
+    R: Floats,
+    weights: Floats,
+    level: float = LEVEL / 2,
+    law: Law | None = None,
+    *,
+    least: float = 1.0,
 ) -> float:
     """Limit on orthogonal distances, from those R of the good rows with their weights.
 
     `law`, in any unit, is that of Gaussian rows with the same spectrum, if it is known; else the
-    rows' own moments have to do.
+    rows' own moments have to do. `least`: see `exceeded_by`.
     """
     inside = weights > 0
     unit = float(np.max(R[inside], initial=0.0))
@@ -219,20 +228,20 @@ def orthogonal_limit(
     else:
         third = float(np.sum(w * (squares - mean) ** 3)) / n
         law = Law(mean, variance, max(third, 2 * variance**2 / mean))
-    return min(unit * law.limit(level), exceeded_by(R, weights, level))
+    return min(unit * law.limit(level), exceeded_by(R, weights, level, least))
 
 
-def exceeded_by(distances: Floats, weights: Floats, level: float) -> float:
+def exceeded_by(distances: Floats, weights: Floats, level: float, least: float = 1.0) -> float:
     """Distance that no less than the share `level` of the good rows exceeds.
 
     Rows with light tails never reach a limit made for Gaussian ones. Infinite when the share is
-    less than one row.
+    fewer rows than `least`.
     """
     good = weights > 0
     order = np.argsort(-distances[good], kind="stable")
     beyond = np.cumsum(weights[good][order])
     allowed = np.floor(level * float(np.sum(weights)) * (1 + 1e-9))
-    if allowed < 1:
+    if allowed < least:
         return np.inf
     return SLACK * float(distances[good][order][np.searchsorted(beyond, allowed, side="right")])
 
@@ -299,9 +308,7 @@ class LeftOut:
     spectrum: Spectrum
 
 
-def leave_out(
-    X: Floats, keep: Floats, counts: Floats, k: int, *, center: bool
-) -> LeftOut | None:
+def leave_out(X: Floats, keep: Floats, counts: Floats, k: int, *, center: bool) -> LeftOut | None:
     """Leave each of some rows out of PCA in turn, and measure it from what the others give.
 
     X (n, d) are rows of weight `keep` (n,), between 0 and 1, each of them `counts` (n,) times. The
@@ -338,7 +345,9 @@ def leave_out(
     # says much alone: with the next ones they do.
     m = n - 1.0
     ratios = [
-        float(w @ np.sum(squares[:, :j], axis=1)) / float(np.sum(w)) / (j * (m + 1) * (m - 1) / m)
+        float(w @ np.sum(squares[:, :j], axis=1))
+        / float(np.sum(w))
+        / (j * (m + 1) * (m - 1) / m)
         * (m - j - 2)
         for j in range(k, max(top, k) + 1)
     ]
