@@ -172,9 +172,32 @@ def test_a_row_left_out_is_measured_as_by_a_fit_without_it(n, d, center):
         others = np.delete(X, i, axis=0)
         mean = others.mean(axis=0) if center else np.zeros(d)
         _, s, Vt = np.linalg.svd(others - mean)
-        np.testing.assert_allclose(values[i], s[:3] ** 2, rtol=1e-5)
+        np.testing.assert_allclose(values[i], s[:3] ** 2, rtol=1e-10)
         expected = np.square(Vt[:3] @ (X[i] - mean))
-        np.testing.assert_allclose(factor * along[i], expected, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(factor * along[i], expected, rtol=1e-8, atol=1e-10)
+
+
+@SMALL
+@pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6])
+def test_noise_may_be_small_beside_the_rows(noise):
+    sd = np.where(np.arange(20) < 3, 1.0, noise)
+    shares = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        model = OutlierRobustPCA(3).fit(rng.standard_normal((40, 20)) * sd)
+        later = model.outlier_types(rng.standard_normal((2000, 20)) * sd)
+        shares.append(np.mean(np.isin(later, ["orthogonal", "bad leverage"])))
+    assert 0.003 <= np.mean(shares) <= 0.013
+
+
+def test_rows_along_the_axes_are_poles():
+    # Some squares are zero, and two eigenvalues are equal.
+    theta = np.array([4.0, 2.0, 2.0, 1.0])
+    Y2 = np.array([[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 1e-320], [0.0, 0.0, 0.0, 0.0]])
+    along, values = deleted_coordinates(theta, Y2, 2)
+    assert np.all(np.isfinite(along)) and np.all(np.isfinite(values))
+    np.testing.assert_allclose(values[:, 0], [4, 3, 4], rtol=1e-6)
+    np.testing.assert_allclose(along[1], [1, 0], atol=1e-6)
 
 
 def test_a_row_of_weight_two_is_that_row_twice():

@@ -71,10 +71,10 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     score = mahalanobis(Y, scatter.center, scatter.covariance)
     near = np.where(scatter.weights > 0, sample_weight, 0.0)
     left = None if threshold.trim is not None else left_out(settled, center)
-    exists = k < fit.V.shape[0]
-    limits = limits_of(score, near, R, weights, k, exists=exists, center=center, left=left)
+    beyond = k < fit.V.shape[0]
+    limits = limits_of(score, near, R, weights, k, beyond=beyond, center=center, left=left)
     new = new_limits(
-        score, near, R, studentised, weights, k, exists=exists, center=center, left=left
+        score, near, R, studentised, weights, k, beyond=beyond, center=center, left=left
     )
     theta, Q = np.linalg.eigh(scatter.covariance)
     theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]

@@ -388,8 +388,8 @@ def summary(
     good = keep[judges] * counts
     far = at.inside.spread.z(score[judges] / np.sqrt(at.inside.shrink)) >= NONE
     near = np.where((good > 0) & ~far, counts, 0.0)
-    exists = k < at.V.shape[0]
-    limits = limits_of(score[judges], near, R[judges], good, k, exists=exists, center=at.centered)
+    beyond = k < at.V.shape[0]
+    limits = limits_of(score[judges], near, R[judges], good, k, beyond=beyond, center=at.centered)
     # No products of all rows are stored: of short rows they are a good part of the data.
     n_good = float(keep @ sample_weight)
     square = float(np.einsum("i,i,i,i->", keep, sample_weight, R, R))

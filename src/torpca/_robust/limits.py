@@ -33,6 +33,10 @@ FEW = 15
 ENOUGH = 5
 # Steps of bisection for an eigenvalue: to a ten-millionth of the way to the next.
 STEPS = 24
+# Share of the rows' squares beyond the subspace from which on their products know it.
+RESOLVED = 1e-9
+# Rows with less of a part in the fit than this are not left out of it.
+LEAST = 0.1
 # Directions beyond the subspace that may change places with its last one.
 NEXT = 2
 
@@ -103,23 +107,22 @@ def limits_of(
     weights: Floats,
     k: int,
     *,
-    exists: bool = True,
+    beyond: bool = True,
     center: bool = True,
     left: LeftOut | None = None,
 ) -> dict[str, float]:
     """Limits on the distances `score` and R (n,) of rows that the fit has seen.
 
-    `near` and `weights` (n,) are the weights of the good rows in the one and the other; `exists`:
-    whether there are more features than the k components, or all rows are in the subspace.
+    `near` and `weights` (n,) are the weights of the good rows in the one and the other; `beyond`:
+    whether there are more features than the k components.
     """
     limits = {"score": 0.0, "orthogonal": 0.0}
     if k > 0:
-        level = level_of(exists)
+        level = level_of(beyond)
         limit = seen_score_limit(float(np.sum(near)), k, center=center, level=level)
         limits["score"] = min(limit, exceeded_by(score, near, level))
-    limits["orthogonal"] = orthogonal_limit(
-        R, weights, level_of(k > 0), None if left is None else left.spectrum.seen(k)
-    )
+    law = None if left is None or left.orthogonal is None else left.spectrum.seen(k)
+    limits["orthogonal"] = orthogonal_limit(R, weights, level_of(k > 0), law)
     return limits
 
 
@@ -131,7 +134,7 @@ def new_limits(
     weights: Floats,
     k: int,
     *,
-    exists: bool = True,
+    beyond: bool = True,
     center: bool = True,
     left: LeftOut | None = None,
 ) -> NewRows | None:
@@ -145,14 +148,14 @@ def new_limits(
         return None
     out = 0.0
     if k > 0:
-        level = level_of(exists)
+        level = level_of(beyond)
         ratio = 1.0 if left is None else left.score
         seen = seen_score_limit(m, k, center=center, level=level)
         # New rows are beyond the second farthest of 200 rows in one case of a hundred.
         light = min(exceeded_by(score, near, level, ENOUGH) / seen, 1.0)
         out = light * new_score_limit(m, k, level=level, ratio=ratio)
     share = level_of(k > 0)
-    if left is None:
+    if left is None or left.orthogonal is None:
         off = orthogonal_limit(studentised, weights, share, least=ENOUGH)
     else:
         law = left.spectrum.new(k)
@@ -303,8 +306,9 @@ class LeftOut:
 
     score: float
     """Squared score distances of new rows, as a multiple of Hotelling's law."""
-    orthogonal: float
-    """Noise of new rows over the orthogonal distances of rows that the fit has seen."""
+    orthogonal: float | None
+    """Noise of new rows over the orthogonal distances of rows that the fit has seen; None if these
+    are too small beside the rows for their products to tell."""
     spectrum: Spectrum
 
 
@@ -333,7 +337,11 @@ def leave_out(X: Floats, keep: Floats, counts: Floats, k: int, *, center: bool) 
         return None
     top = min(k + NEXT, len(theta), int(n - center) - 4)
     few = max(FEWEST, ROOTS // (len(theta) * top))
-    some = slice(None, None, -(-len(Y) // few))
+    # Rows that have hardly a part cannot be left out.
+    some = np.flatnonzero(t > LEAST)
+    some = some[:: -(-len(some) // few)]
+    if len(some) == 0:
+        return None
     Y2, t, w = np.square(Y[some]), t[some], w[some]
     # About the mean of the others the row is n/(n - t) times as far, and the others' Gram matrix
     # about their mean is that of all less t n/(n - t) x x'.
@@ -353,11 +361,12 @@ def leave_out(X: Floats, keep: Floats, counts: Floats, k: int, *, center: bool) 
     ]
     left = np.maximum(np.sum(Y2, axis=1) * factor**2 - np.sum(along[:, :k], axis=1), 0.0)
     noise = left / (1 + 1 / m + np.sum(squares[:, :k], axis=1) / (m - 1))
-    seen = np.sum(Y2[:, k:], axis=1)
-    total = float(w @ seen)
-    stretch = np.sqrt(float(w @ noise) / total) if total > 1e-20 * float(np.sum(theta)) else 1.0
+    seen = float(w @ np.sum(Y2[:, k:], axis=1))
     spectrum = Spectrum(theta, X.shape[1], n, n - center)
-    return LeftOut(min(max(ratios), 1.0), float(stretch), spectrum)
+    score = min(max(ratios), 1.0)
+    if float(np.sum(theta[k:])) <= RESOLVED * float(np.sum(theta)):
+        return LeftOut(score, None, spectrum)
+    return LeftOut(score, float(np.sqrt(float(w @ noise) / seen)), spectrum)
 
 
 def principal_coordinates(X: Floats, w: Floats) -> tuple[Floats, Floats]:
@@ -389,11 +398,18 @@ def deleted_coordinates(theta: Floats, Y2: Floats, top: int) -> tuple[Floats, Fl
         # Between two poles the sum grows from minus infinity to infinity.
         low = np.full(len(Y2), theta[i + 1] if i + 1 < len(theta) else 0.0)
         high = np.full(len(Y2), theta[i])
-        with np.errstate(divide="ignore", over="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             for _ in range(STEPS):
                 middle = (low + high) / 2
                 below = np.sum(Y2 / (theta - middle[:, None]), axis=1) < 1
                 low, high = np.where(below, middle, low), np.where(below, high, middle)
-            values[:, i] = (low + high) / 2
-            along[:, i] = 1 / np.sum(Y2 / np.square(theta - values[:, i, None]), axis=1)
+            middle = (low + high) / 2
+            # A step of Newton's doubles the digits: little may be left of a row beyond its axes.
+            for _ in range(2):
+                terms = Y2 / (theta - middle[:, None])
+                slope = np.sum(terms / (theta - middle[:, None]), axis=1)
+                step = (np.sum(terms, axis=1) - 1) / slope
+                middle = np.clip(middle - np.where(np.isfinite(step), step, 0.0), low, high)
+            values[:, i] = middle
+            along[:, i] = 1 / np.sum(Y2 / np.square(theta - middle[:, None]), axis=1)
     return along, values
