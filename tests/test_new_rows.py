@@ -195,7 +195,8 @@ def test_rows_along_the_axes_are_poles():
     theta = np.array([4.0, 2.0, 2.0, 1.0])
     Y2 = np.array([[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 1e-320], [0.0, 0.0, 0.0, 0.0]])
     along, values = deleted_coordinates(theta, Y2, 2)
-    assert np.all(np.isfinite(along)) and np.all(np.isfinite(values))
+    assert np.all(np.isfinite(along))
+    assert np.all(np.isfinite(values))
     np.testing.assert_allclose(values[:, 0], [4, 3, 4], rtol=1e-6)
     np.testing.assert_allclose(along[1], [1, 0], atol=1e-6)
 

@@ -27,7 +27,8 @@ MANY = 10_000
 NUMBERS, ROOTS = 2**20, 2**18
 # ... and the fewest rows that are left out, if there are so many.
 FEWEST = 100
-# Rows of which those farthest out have no part in the scatter; half of them of twice as many.
+# Rows along a line of which those farthest out have no part in the scatter; half of them of twice
+# as many rows, or in two dimensions.
 FEW = 15
 # Rows beyond a limit, at least, by which light tails are told from chance.
 ENOUGH = 5
@@ -185,7 +186,7 @@ def seen_score_limit(n: float, k: int, *, center: bool, level: float) -> float:
     most = free * (1.0 - center / n)
     whole = float(np.sqrt(most * betaincinv(k / 2, (free - k) / 2, 1 - level)))
     none = new_score_limit(n, k, level=level)
-    return float(whole * (none / whole) ** min(1.0, FEW / n))
+    return float(whole * (none / whole) ** min(1.0, FEW / (n * k)))
 
 
 def new_score_limit(n: float, k: int, *, level: float, ratio: float = 1.0) -> float:
