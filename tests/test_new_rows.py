@@ -113,6 +113,19 @@ def test_rows_of_the_fit_are_judged_as_in_the_fit(shape, dtype, shift, tmp_path)
     np.testing.assert_array_equal(model.predict(X[some]), model.predict(X)[some])
 
 
+@SMALL
+@pytest.mark.parametrize("noise", [1e-3, 1e-6, 0.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_of_the_fit_are_known_where_the_noise_is_rounding(noise, dtype):
+    X = np.random.default_rng(0).standard_normal((30, 20))
+    X[:, 3:] *= noise
+    X = (X + 1e3).astype(dtype)
+    model = OutlierRobustPCA(3).fit(X)
+    for distances in (model._training, model._distances(*model._check(X))):
+        assert model._has_seen(*distances).all()
+    np.testing.assert_array_equal(model.outlier_types(X), model.outlier_type_)
+
+
 def test_new_rows_have_limits_of_their_own():
     X = clean(30, 20)
     model = OutlierRobustPCA(3).fit(X)
@@ -199,6 +212,14 @@ def test_rows_along_the_axes_are_poles():
     assert np.all(np.isfinite(values))
     np.testing.assert_allclose(values[:, 0], [4, 3, 4], rtol=1e-6)
     np.testing.assert_allclose(along[1], [1, 0], atol=1e-6)
+
+
+def test_a_direction_that_a_row_spans_by_itself_is_no_measure():
+    X = np.random.default_rng(0).standard_normal((30, 6)) * [3, 2, 0, 0, 0, 0]
+    X[0, 5] = 1
+    found = leave_out(X, np.ones(30), np.ones(30), 1, center=True)
+    assert found.score == 1
+    assert np.isfinite(found.orthogonal)
 
 
 def test_a_row_of_weight_two_is_that_row_twice():

@@ -62,8 +62,8 @@ def save_model(
     Parameters
     ----------
     model : OutlierRobustPCA
-        Fitted. Its training rows are not stored. Of fewer than 10 000, one number for each is, by
-        which it is known again: such rows have other limits than new ones.
+        Fitted. Its training rows are not stored. Of fewer than 10 000, one or two numbers for each
+        are, by which it is known again: such rows have other limits than new ones.
     path : path
         Where the file shall be, by custom with the ending .npz.
     force : bool, default=True

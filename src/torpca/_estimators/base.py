@@ -129,9 +129,13 @@ class RobustSubspaceEstimator(
         if new_rows is not None:
             off = max(new_rows.orthogonal, least)
             self._new_rows = replace(new_rows, orthogonal=off)
-            marks = self._marks(score, orthogonal)
             # A row without weight was never seen.
-            self._seen = np.sort(marks if self._counts is None else marks[self._counts > 0])
+            there = slice(None) if self._counts is None else self._counts > 0
+            self._seen = np.sort(self._marks(score, orthogonal)[there])
+            # Where the noise is rounding, rows measured again have other distances than in the fit.
+            again = self._distances(source, source.magnitudes())
+            others = self._marks(*again)[there][~self._has_seen(*again)[there]]
+            self._seen = np.sort(np.concatenate([self._seen, others]))
         # In float64 whatever the data: labels cut again later must be the same.
         self._training = score, orthogonal
         self.offset_ = self._offset(self.contamination)

@@ -18,7 +18,7 @@ from torpca._sources.base import Array, Floats, Rows, place
 TYPES = np.array([["regular", "orthogonal"], ["good leverage", "bad leverage"]])
 # A row of the fit is known by its distances. They are measured again to this share of their limits,
 # and orthogonal ones to that of this share of the deviations.
-SAME, SMALL = 1e-6, 1e-6
+SAME, SMALL = 1e-8, 1e-6
 
 
 class Distances(NamedTuple):

@@ -349,7 +349,8 @@ def leave_out(X: Floats, keep: Floats, counts: Floats, k: int, *, center: bool) 
     factor = n / (n - t) if center else np.ones(len(t))
     along, values = deleted_coordinates(theta, Y2 * (t * factor)[:, None], top)
     along *= (factor / t)[:, None]
-    squares = along / values * (n - t - center)[:, None]
+    # A direction that a row spans by itself is none without it.
+    squares = along / np.maximum(values, 1e-12 * theta[0]) * (n - t - center)[:, None]
     # Two directions that are nearly as large change places when a row is left out, and neither
     # says much alone: with the next ones they do.
     m = n - 1.0
