@@ -59,6 +59,7 @@ def made(n, n_flagged, *, d=8, k=3):
         score_distances=score,
         orthogonal_distances=orthogonal,
         cutoffs={"score": 3.0, "orthogonal": 1.0},
+        times=beyond,
         scores=scores,
         plain_scores=scores[:, ::-1].copy(),
         components=np.eye(k, d),

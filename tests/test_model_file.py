@@ -188,9 +188,14 @@ def test_the_same_model_gives_the_same_bytes(path, fitted, tmp_path):
     assert save_model(fitted, tmp_path / "again.npz").read_bytes() == path.read_bytes()
 
 
-def test_the_size_does_not_depend_on_the_number_of_rows(path, data):
-    # 12 features, 3 components, and a header.
+def test_the_size_does_not_depend_on_the_number_of_many_rows(path, tmp_path):
+    # 12 features, 3 components, a header, and one number for each of few rows.
     assert path.stat().st_size < 8000
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((24_000, 12)) * np.where(np.arange(12) < 3, 10, 1)
+    for n in (12_000, 24_000):
+        many = save_model(OutlierRobustPCA(3).fit(X[:n]), tmp_path / "many.npz")
+        assert many.stat().st_size < 6000
 
 
 def test_the_documentation_names_all_there_is(tmp_path, X):

@@ -283,7 +283,10 @@ def test_the_most_extreme_rows(told, fitted, X):
 
 def test_what_is_infinite_is_none(told):
     odd = replace(
-        told, rank=replace(told.rank, gap=np.inf), cutoffs={"score": 0.0, "orthogonal": np.inf}
+        told,
+        rank=replace(told.rank, gap=np.inf),
+        cutoffs={"score": 0.0, "orthogonal": np.inf},
+        times=np.full(len(told.times), np.inf),
     )
     short = json.loads(json.dumps(summary(odd), allow_nan=False))
     assert short["rank"]["gap"] is None

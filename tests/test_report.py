@@ -277,7 +277,8 @@ def test_rows_that_chance_would_flag_are_not_called_bad():
 
 def test_labels_set_by_hand_are_not_said_to_be_beyond_the_limits(small):
     assert not words.set_by_hand(small)
-    by_hand = replace(small, cutoffs={key: value / 3 for key, value in small.cutoffs.items()})
+    shrunk = {key: value / 3 for key, value in small.cutoffs.items()}
+    by_hand = replace(small, cutoffs=shrunk, times=3 * small.times)
     assert any("set by hand" in sentence for sentence in words.lead(by_hand))
 
 

@@ -9,7 +9,7 @@ from scipy.stats import chi2
 from torpca._core.moments import KeptMoments, KeptRowGram
 from torpca._core.subspace import SubspaceFinder
 from torpca._robust.halves import larger_side
-from torpca._robust.limits import exceeded_by, orthogonal_limit, score_limit
+from torpca._robust.limits import exceeded_by, orthogonal_limit, seen_score_limit
 from torpca._robust.lines import (
     Spread,
     describe_lines,
@@ -366,7 +366,8 @@ def test_limits_are_exceeded_by_one_in_two_hundred(freedom):
     R = np.sqrt(chi2.rvs(freedom, size=40_000, random_state=2))
     ones = np.ones(len(R))
     assert np.mean(orthogonal_limit(R, ones) < R) == pytest.approx(0.005, abs=0.003)
-    assert np.mean(score_limit(R, ones, freedom) < R) == pytest.approx(0.005, abs=0.002)
+    limit = seen_score_limit(len(R), freedom, center=True, level=0.005)
+    assert np.mean(limit < R) == pytest.approx(0.005, abs=0.002)
 
 
 def test_light_tails_are_judged_by_themselves():

@@ -24,6 +24,8 @@ from torpca._sources.base import Floats, to_numpy
 TOP_FEATURES, DETAILED, DETAILED_NUMBERS, LEAST_DETAILED = 5, 200, 2**24, 10
 # Good rows that are explained as well: of more, some.
 SAMPLED = 20_000
+# Many times a limit; more can be no more than infinite.
+LARGEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Answer:
     score_distances: Floats = field(repr=False)
     orthogonal_distances: Floats = field(repr=False)
     cutoffs: Mapping[str, float]
+    times: Floats = field(repr=False)
+    """The larger of each row's distances in units of its limit, (n,); infinite beyond zero."""
     scores: Floats = field(repr=False)
     """Coordinates (n, k) of the rows on the components."""
     plain_scores: Floats = field(repr=False)
@@ -114,6 +118,8 @@ def answer(
     types = model._types(score, orthogonal)
     flagged = types != "regular"
     extremeness = -model._scores(score, orthogonal)
+    limits = model.cutoffs_["score"], model.cutoffs_["orthogonal"]
+    beyond_zero = ((limits[0] == 0) & (score > 0)) | ((limits[1] == 0) & (orthogonal > 0))
     extreme = np.flatnonzero(flagged)
     extreme = extreme[np.argsort(-extremeness[extreme], kind="stable")]
     if names is None:
@@ -136,6 +142,7 @@ def answer(
         score_distances=score,
         orthogonal_distances=orthogonal,
         cutoffs=dict(model.cutoffs_),
+        times=np.where(beyond_zero, np.inf, np.minimum(extremeness, LARGEST)),
         scores=np.asarray(to_numpy(model.transform(X)), dtype=np.float64),
         plain_scores=plain.scores,
         components=V,

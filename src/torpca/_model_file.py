@@ -7,6 +7,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from hashlib import blake2b
 from io import BytesIO
 from math import inf, isfinite
@@ -20,14 +21,16 @@ from sklearn.utils.validation import check_is_fitted
 from torpca._atomic import atomic_write
 from torpca._core.loop import Iteration
 from torpca._estimators.robust import OutlierRobustPCA
+from torpca._robust.limits import NewRows
 from torpca._select.rank import RankChoice
 from torpca._sources.base import Floats, to_numpy
 
-FORMAT, VERSION = "torpca model", 1
+FORMAT, VERSION = "torpca model", 2
 # Fitted attributes that are stored as they are, one array of (n_components,) each.
 SPECTRUM = ("explained_variance", "explained_variance_ratio", "singular_values")
 ARRAYS = {"mean", "basis", "deviations", "rank_variances", *SPECTRUM}
-NOT_NEGATIVE = {"deviations", "feature_scale", "rank_variances", *SPECTRUM}
+NOT_NEGATIVE = {"deviations", "feature_scale", "rank_variances", "seen", *SPECTRUM}
+NEW_ROWS = ("score", "orthogonal", "n")
 DTYPES = ("float32", "float64")
 # What zipfile and NumPy raise on bytes that are not theirs.
 DAMAGE = (
@@ -59,7 +62,8 @@ def save_model(
     Parameters
     ----------
     model : OutlierRobustPCA
-        Fitted. Its training rows, and what is known of each of them, are not stored.
+        Fitted. Its training rows are not stored. Of fewer than 10 000, one or two numbers for each
+        are, by which it is known again: such rows have other limits than new ones.
     path : path
         Where the file shall be, by custom with the ending .npz.
     force : bool, default=True
@@ -166,6 +170,7 @@ def _header(model: OutlierRobustPCA) -> dict[str, Any]:
         "n_samples": int(model.n_samples_),
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", ())] or None,
         "cutoffs": {name: _plain(float(limit)) for name, limit in model.cutoffs_.items()},
+        "new_rows": None if model._new_rows is None else asdict(model._new_rows),
         "offset": _plain(float(model.offset_)),
         "noise_variance": _plain(float(model.noise_variance_)),
         "rank": {
@@ -200,6 +205,8 @@ def _arrays(model: OutlierRobustPCA) -> Arrays:
     }
     if model._feature_scale is not None:
         arrays["feature_scale"] = model._feature_scale
+    if model._new_rows is not None:
+        arrays["seen"] = model._seen
     return {name: _packed(np.asarray(array)) for name, array in arrays.items()}
 
 
@@ -236,6 +243,10 @@ def _restore(header: Mapping[str, Any], arrays: Arrays) -> OutlierRobustPCA:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
 
     model.cutoffs_ = {name: _number(header["cutoffs"][name]) for name in ("score", "orthogonal")}
+    limits = header.get("new_rows")  # version 1 has none
+    if limits is not None:
+        model._new_rows = NewRows(**{name: _number(limits[name]) for name in NEW_ROWS})
+        model._seen = _floats(arrays["seen"])
     model.offset_ = _number(header["offset"])
 
     rank = header["rank"]
@@ -374,6 +385,8 @@ def _check_shapes(header: Mapping[str, Any], arrays: Arrays) -> None:
     shapes = {"mean": (d,), "feature_scale": (d,), "basis": (d, k), "deviations": (k,)}
     shapes |= {name: (k,) for name in SPECTRUM}
     wanted = ARRAYS | ({"feature_scale"} if header["parameters"]["scale"] else set())
+    if header.get("new_rows") is not None:
+        wanted = wanted | {"seen"}
     if set(arrays) - {"header"} != wanted:
         raise ValueError(f"it holds the arrays {sorted(arrays)}, and not {sorted(wanted)}")
     for name in sorted(wanted):
@@ -385,6 +398,8 @@ def _check_shapes(header: Mapping[str, Any], arrays: Arrays) -> None:
             raise ValueError(f"{name} has an entry that is not finite")
         if name in NOT_NEGATIVE and np.any(array < 0):
             raise ValueError(f"{name} has a negative entry")
+    if np.any(np.diff(arrays.get("seen", np.zeros(1))) < 0):
+        raise ValueError("seen is not in ascending order")
     names = header["feature_names"]
     if names is not None and (len(names) != d or not all(isinstance(n, str) for n in names)):
         raise ValueError(f"the names of the features are not {d} texts")

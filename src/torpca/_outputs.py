@@ -27,8 +27,6 @@ from torpca._numbers import counted, figures, whole
 MOST_EXTREME, FEATURES_IN_TEXT = 10, 3
 # Rows made into text at a time, so that a long table takes little memory.
 ROWS_AT_ONCE = 20_000
-# Times a limit that are told; more than that are no number.
-LARGEST = 1e300
 KINDS = ("bad leverage", "orthogonal", "good leverage")
 # What a spreadsheet takes for the beginning of a formula, also in full width.
 FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
@@ -249,25 +247,17 @@ def _row(answer: Answer, place: int) -> dict[str, Any]:
         "score": float(answer.score_distances[at]),
         "orthogonal": float(answer.orthogonal_distances[at]),
     }
-    times = [_ratio(distance, answer.cutoffs[name]) for name, distance in distances.items()]
     return {
         "row": str(answer.ids[at]),
         "number": int(answer.numbers[at]),
         "type": str(answer.types[at]),
         "score_distance": _number(distances["score"]),
         "orthogonal_distance": _number(distances["orthogonal"]),
-        "times_limit": _number(max(times)),
+        "times_limit": _number(float(answer.times[at])),
         "features": [
             {"name": name, "share": _number(share)} for name, share in answer.features[place]
         ],
     }
-
-
-def _ratio(distance: float, limit: float) -> float:
-    """Distance in units of its limit; infinite beyond a limit of zero."""
-    if limit == 0.0:
-        return float("inf") if distance > 0 else 0.0
-    return min(distance / limit, LARGEST) if isfinite(limit) else 0.0
 
 
 def _number(value: Any) -> float | None:

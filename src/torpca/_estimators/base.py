@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -25,7 +26,7 @@ from torpca._estimators.coordinates import Coordinates
 from torpca._estimators.fitting import checked_fit
 from torpca._estimators.html import NotebookSummary
 from torpca._estimators.labels import Labels
-from torpca._robust.limits import SLACK
+from torpca._robust.limits import SLACK, NewRows
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
 
@@ -104,15 +105,37 @@ class RobustSubspaceEstimator(
         self.explained_variance_ratio_ = source.export(np.square(deviations / total))
 
     def _store_distances(
-        self, source: RowSource, score: Floats, orthogonal: Floats, limits: dict[str, float]
+        self,
+        source: RowSource,
+        score: Floats,
+        orthogonal: Floats,
+        limits: dict[str, float],
+        new_rows: NewRows | None = None,
+        rounding: float = 0.0,
     ) -> None:
-        """Set the fitted attributes of an outlier detector."""
+        """Set the fitted attributes of an outlier detector.
+
+        `new_rows` are limits for other rows than those of the fit, if they differ; an orthogonal
+        distance that `rounding` can produce is none.
+        """
         self.score_distances_ = source.export(score)
         self.orthogonal_distances_ = source.export(orthogonal)
         # Rows that are in the subspace up to rounding are never too far from it.
         spread = limits["score"] * float(np.max(self._deviations, initial=0.0))
-        rounding = 2 * RESIDUAL_ULPS * float(np.finfo(source.dtype).eps) * spread
-        self.cutoffs_ = {**limits, "orthogonal": max(limits["orthogonal"], rounding)}
+        ulps = 2 * RESIDUAL_ULPS * float(np.finfo(source.dtype).eps)
+        least = max(rounding, ulps * spread)
+        self.cutoffs_ = {**limits, "orthogonal": max(limits["orthogonal"], least)}
+        self._new_rows = new_rows
+        if new_rows is not None:
+            off = max(new_rows.orthogonal, least)
+            self._new_rows = replace(new_rows, orthogonal=off)
+            # A row without weight was never seen.
+            there = slice(None) if self._counts is None else self._counts > 0
+            self._seen = np.sort(self._marks(score, orthogonal)[there])
+            # Where the noise is rounding, rows measured again have other distances than in the fit.
+            again = self._distances(source, source.magnitudes())
+            others = self._marks(*again)[there][~self._has_seen(*again)[there]]
+            self._seen = np.sort(np.concatenate([self._seen, others]))
         # In float64 whatever the data: labels cut again later must be the same.
         self._training = score, orthogonal
         self.offset_ = self._offset(self.contamination)

@@ -10,11 +10,15 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from torpca._core.frame import frame_of_size
+from torpca._robust.limits import NewRows
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Array, Floats, Rows, place
 
 # What a row is, by whether it is beyond its score limit and its orthogonal limit.
 TYPES = np.array([["regular", "orthogonal"], ["good leverage", "bad leverage"]])
+# A row of the fit is known by its distances. They are measured again to this share of their limits,
+# and orthogonal ones to that of this share of the deviations.
+SAME, SMALL = 1e-8, 1e-6
 
 
 class Distances(NamedTuple):
@@ -49,6 +53,8 @@ class Labels:
     _deviations: Floats
     center: bool
     _training: tuple[Floats, Floats]
+    _new_rows: NewRows | None = None  # limits for rows that the fit has not seen, if others
+    _seen: Floats  # marks of those that it has, in ascending order
     _check: Callable[[Any], tuple[RowSource, Floats]]
     _standardized: Callable[[RowSource], RowSource]
 
@@ -70,6 +76,10 @@ class Labels:
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Minus the larger of each row's distances, in units of its limit.
+
+        Limits are `cutoffs_` for rows of the fit, which are known by their distances. Those for
+        other rows differ as far as few rows make a difference: a row that had no part in the fit
+        is farther from it.
 
         Parameters
         ----------
@@ -205,15 +215,37 @@ class Labels:
         """Distances in units of their limits; those beyond a limit of zero are huge."""
         # Not infinite: differences and percentiles of scores stay numbers.
         most = np.finfo(np.float64).max
+        limits = [np.full(len(score), self.cutoffs_[name]) for name in ("score", "orthogonal")]
+        if self._new_rows is not None:
+            new = ~self._has_seen(score, orthogonal)
+            limits[0][new] = self._new_rows.score
+            limits[1][new] = self._new_rows.orthogonal * self._new_rows.spread(score[new])
 
-        def ratio(distance: Floats, limit: float) -> Floats:
-            if limit == 0.0:
-                return np.where(distance > 0, most, 0.0)
-            with np.errstate(over="ignore"):
-                return np.minimum(distance / limit, most)
+        def ratio(distance: Floats, limit: Floats) -> Floats:
+            none = limit == 0.0
+            with np.errstate(over="ignore", invalid="ignore"):
+                times = np.minimum(distance / np.where(none, 1.0, limit), most)
+            return np.where(none, np.where(distance > 0, most, 0.0), times)
 
-        limits = self.cutoffs_
-        return ratio(score, limits["score"]), ratio(orthogonal, limits["orthogonal"])
+        return ratio(score, limits[0]), ratio(orthogonal, limits[1])
+
+    def _marks(self, score: Floats, orthogonal: Floats) -> Floats:
+        """One number for each row by which it is told from others: a sum of its distances."""
+        unit = max(self.cutoffs_["orthogonal"], SMALL * float(np.max(self._deviations, initial=0)))
+        with np.errstate(over="ignore"):
+            # Distances that rounding may change by a part of themselves do not count.
+            return score / (self.cutoffs_["score"] or 1.0) + np.sqrt(2) * orthogonal / (unit or 1.0)
+
+    def _has_seen(self, score: Floats, orthogonal: Floats) -> npt.NDArray[np.bool_]:
+        """Mask of the rows that are among those of the fit, by their distances."""
+        marks = self._marks(score, orthogonal)
+        after = np.searchsorted(self._seen, marks)
+        seen = np.zeros(len(marks), dtype=bool)
+        for i in (after - 1, after):
+            near = self._seen[np.clip(i, 0, len(self._seen) - 1)]
+            with np.errstate(invalid="ignore"):
+                seen |= np.abs(marks - near) <= SAME * (1 + near)
+        return seen
 
     def _scores(self, score: Floats, orthogonal: Floats) -> Floats:
         return -np.maximum(*self._relative(score, orthogonal))

@@ -246,10 +246,9 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         )
 
     def _keep_fit(self, source: RowSource, fit: RobustFit, origin: Floats | None) -> None:
-        mean, limits = fit.mean, dict(fit.limits)
+        mean, rounding = fit.mean, 0.0
         if mean is not None:  # taking it off again rounds again
             rounding = MEAN_ULPS * float(np.finfo(source.dtype).eps) * norm(np.abs(mean))
-            limits["orthogonal"] = max(limits["orthogonal"], rounding)
         if mean is not None and self._feature_scale is not None:
             mean = mean * self._feature_scale
         if mean is not None and origin is not None:
@@ -264,7 +263,14 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
             support=source.export(fit.weights > 0),
         )
         self.scale_ = None if self._feature_scale is None else source.export(self._feature_scale)
-        self._store_distances(source, fit.score_distances, fit.orthogonal_distances, limits)
+        self._store_distances(
+            source,
+            fit.score_distances,
+            fit.orthogonal_distances,
+            fit.limits,
+            fit.new_rows,
+            rounding,
+        )
         self.weights_ = source.export(fit.weights)
         self.rank_, self.start_ = fit.rank, fit.start
         self.history_, self.n_iter_, self.converged_ = fit.history, len(fit.history), fit.converged

@@ -260,9 +260,7 @@ def assumptions(answer: Answer) -> list[str]:
 
 def set_by_hand(answer: Answer) -> bool:
     """Whether other rows are flagged than those beyond a limit."""
-    beyond = (answer.score_distances > answer.cutoffs["score"]) | (
-        answer.orthogonal_distances > answer.cutoffs["orthogonal"]
-    )
+    beyond = answer.times > 1
     # A row on its limit may fall on either side by rounding.
     return int(np.count_nonzero(beyond != answer.flagged)) > 1
 
@@ -280,11 +278,7 @@ def by_chance(answer: Answer) -> bool:
 
 def farther(answer: Answer, row: int) -> float:
     """The larger of a row's distances in units of its limit; infinite if a limit is zero."""
-    pairs = (
-        (float(answer.score_distances[row]), float(answer.cutoffs["score"])),
-        (float(answer.orthogonal_distances[row]), float(answer.cutoffs["orthogonal"])),
-    )
-    return max(distance / limit if limit > 0 else math.inf for distance, limit in pairs)
+    return float(answer.times[row])
 
 
 # A number and its sign are not torn apart at the end of a line.

@@ -9,7 +9,7 @@ import numpy as np
 from torpca._core.loop import Iteration
 from torpca._core.subspace import fix_signs, norm
 from torpca._robust.cutoffs import taper
-from torpca._robust.limits import orthogonal_limit, score_limit
+from torpca._robust.limits import NUMBERS, LeftOut, NewRows, leave_out, limits_of, new_limits
 from torpca._robust.scatter import mahalanobis, robust_scatter
 from torpca._robust.settle import Settled, scores_in_unit
 from torpca._robust.spread import Spread
@@ -41,6 +41,8 @@ class RobustFit:
     score_distances: Floats
     orthogonal_distances: Floats
     limits: dict[str, float]
+    new_rows: NewRows | None
+    """Limits for rows that the fit has not seen; None: the same."""
     rank: RankChoice
     start: Start
     history: tuple[Iteration, ...] = field(repr=False)
@@ -60,10 +62,13 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     Y, unit = scores_in_unit(fit, weights)
     scatter = robust_scatter(Y, weights, center, rng)
     score = mahalanobis(Y, scatter.center, scatter.covariance)
-    limits = {
-        "score": score_limit(score, np.where(scatter.weights > 0, sample_weight, 0.0), k),
-        "orthogonal": orthogonal_limit(studentised, weights),
-    }
+    near = np.where(scatter.weights > 0, sample_weight, 0.0)
+    left = None if settled.trimmed else left_out(settled, center)
+    beyond = k < fit.V.shape[0]
+    limits = limits_of(score, near, R, weights, k, beyond=beyond, center=center, left=left)
+    new = new_limits(
+        score, near, R, studentised, weights, k, beyond=beyond, center=center, left=left
+    )
     theta, Q = np.linalg.eigh(scatter.covariance)
     theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
     V = fix_signs(fit.V @ Q)
@@ -82,8 +87,20 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
         score_distances=score,
         orthogonal_distances=R,
         limits=limits,
+        new_rows=new,
         rank=settled.choice,
         start=settled.start,
         history=settled.history,
         converged=settled.converged,
     )
+
+
+def left_out(settled: Settled, center: bool) -> LeftOut | None:
+    """What leaving out one row at a time says of new rows; None where that costs too much."""
+    rows, good = settled.rows, np.flatnonzero(settled.keep)
+    same = rows.shape[0] == len(settled.keep) and settled.fit.frame.factors is None
+    if not same or len(good) * rows.shape[1] > NUMBERS:
+        return None
+    k = settled.fit.V.shape[1]
+    counts = settled.sample_weight[good]
+    return leave_out(rows.take(good), settled.keep[good], counts, k, center=center)

@@ -24,7 +24,7 @@ from torpca._core.subspace import fix_signs, subspace_change
 from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.describe import RobustFit
 from torpca._robust.draw import some_rows
-from torpca._robust.limits import orthogonal_limit, score_limit
+from torpca._robust.limits import limits_of
 from torpca._robust.options import Options
 from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look, product
 from torpca._robust.rule import Cutoffs, Rule, free_part
@@ -375,10 +375,9 @@ def summary(
     counts = sample_weight[judges]
     good = keep[judges] * counts
     far = at.inside.spread.z(score[judges] / np.sqrt(at.inside.shrink)) >= FAR_OUT
-    limits = {
-        "score": score_limit(score[judges], np.where((good > 0) & ~far, counts, 0.0), k),
-        "orthogonal": orthogonal_limit(R[judges], good),
-    }
+    near = np.where((good > 0) & ~far, counts, 0.0)
+    beyond = k < at.V.shape[0]
+    limits = limits_of(score[judges], near, R[judges], good, k, beyond=beyond, center=at.centered)
     # No products of all rows are stored: of short rows they are a good part of the data.
     n_good = float(keep @ sample_weight)
     square = float(np.einsum("i,i,i,i->", keep, sample_weight, R, R))
@@ -397,6 +396,7 @@ def summary(
         score_distances=score,
         orthogonal_distances=R,
         limits=limits,
+        new_rows=None,
         rank=settled.choice,
         start=settled.start.among(rows, len(sample_weight)),
         history=history,

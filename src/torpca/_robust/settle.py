@@ -38,6 +38,8 @@ class Settled:
 
     route: str
     """How it was found: "rows", "span", "exact"."""
+    rows: RowSource = field(repr=False)
+    """The rows as they were iterated on: in their span, if they are few and long."""
     fit: Fit
     keep: Floats
     """Weight of each row in the subspace, (n,)."""
@@ -128,6 +130,7 @@ def settle_on_all(
     R, studentised = residuals(fit, keep)
     return Settled(
         "rows",
+        source,
         fit,
         keep,
         sample_weight,
