@@ -6,7 +6,7 @@ from scipy.stats import chi2
 
 from benchmarks.clean import new_line
 from torpca import OutlierRobustPCA, load_model, save_model
-from torpca._robust.limits import (
+from torpca._stats.limits import (
     Law,
     NewRows,
     Spectrum,

@@ -7,6 +7,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from torpca._robust.precision import Precision
+from torpca._robust.small import settle_on_all
 
 from tests._shared import MANY, NOISE, planted
 from torpca import as_source
@@ -17,13 +19,11 @@ from torpca._robust.large import (
     inside_of,
     top_directions,
 )
-from torpca._robust.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread
 from torpca._robust.options import Options
 from torpca._robust.passes import distances, look, product
-from torpca._robust.precision import Precision
-from torpca._robust.scatter import consistency
-from torpca._robust.small import settle_on_all
 from torpca._select.rank import RankRule
+from torpca._stats.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread
+from torpca._stats.scatter import consistency
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 

@@ -5,12 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
+from torpca._robust.halves import larger_side
+from torpca._robust.loyalty import watch
+from torpca._robust.precision import precision_law
+from torpca._robust.threshold import Threshold
 
 from torpca._core.moments import KeptMoments, KeptRowGram
 from torpca._core.subspace import SubspaceFinder
-from torpca._robust.halves import larger_side
-from torpca._robust.limits import exceeded_by, orthogonal_limit, seen_score_limit
-from torpca._robust.lines import (
+from torpca._robust.sample import draw_sample
+from torpca._robust.scale import feature_scales
+from torpca._robust.start import find_start
+from torpca._select.rank import RankRule, choose_rank
+from torpca._sources import Weighted, as_source
+from torpca._stats.limits import exceeded_by, orthogonal_limit, seen_score_limit
+from torpca._stats.lines import (
     Spread,
     describe_lines,
     few_numbers,
@@ -18,20 +26,12 @@ from torpca._robust.lines import (
     taper,
     weighted_quantile,
 )
-from torpca._robust.loyalty import watch
-from torpca._robust.outlyingness import (
+from torpca._stats.outlyingness import (
     axes_of_extreme_kurtosis,
     outlyingness,
     pair_projections,
 )
-from torpca._robust.precision import precision_law
-from torpca._robust.sample import draw_sample
-from torpca._robust.scale import feature_scales
-from torpca._robust.scatter import robust_scatter
-from torpca._robust.start import find_start
-from torpca._robust.threshold import Threshold
-from torpca._select.rank import RankRule, choose_rank
-from torpca._sources import Weighted, as_source
+from torpca._stats.scatter import robust_scatter
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torpca._robust.flat import flat, principal_variances, sample_part
 
 from torpca._core.gram import near_top_of_gram, top_of_gram
 from torpca._core.subspace import SubspaceFinder, subspace_change
-from torpca._robust.draw import some_rows
-from torpca._robust.flat import flat, principal_variances, sample_part
-from torpca._robust.lines import Spread, reweighted, rows_for_all
 from torpca._robust.sample import draw_sample
 from torpca._select.rank import RankRule
 from torpca._sources import as_source
+from torpca._stats.draw import some_rows
+from torpca._stats.lines import Spread, reweighted, rows_for_all
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 from torpca._atomic import atomic_write
 from torpca._core.loop import Iteration
 from torpca._estimators.robust import OutlierRobustPCA
-from torpca._robust.limits import NewRows
 from torpca._select.rank import RankChoice
 from torpca._sources.base import Floats, to_numpy
+from torpca._stats.limits import NewRows
 
 FORMAT, VERSION = "torpca model", 2
 # Fitted attributes that are stored as they are, one array of (n_components,) each.

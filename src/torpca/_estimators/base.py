@@ -26,9 +26,9 @@ from torpca._estimators.coordinates import Coordinates
 from torpca._estimators.fitting import checked_fit
 from torpca._estimators.html import NotebookSummary
 from torpca._estimators.labels import Labels
-from torpca._robust.limits import SLACK, NewRows
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
+from torpca._stats.limits import SLACK, NewRows
 
 
 class RobustSubspaceEstimator(

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from torpca._core.frame import frame_of_size
-from torpca._robust.limits import NewRows
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Array, Floats, Rows, place
+from torpca._stats.limits import NewRows
 
 # What a row is, by whether it is beyond its score limit and its orthogonal limit.
 TYPES = np.array([["regular", "orthogonal"], ["good leverage", "bad leverage"]])

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from torpca._robust.cutoffs import cutoff
-from torpca._robust.lines import EQUAL, weighted_quantile
-from torpca._robust.outlyingness import (
+from torpca._robust.sample import Sample
+from torpca._robust.sample_fit import sample_part
+from torpca._sources.base import Floats
+from torpca._stats.cutoffs import cutoff
+from torpca._stats.lines import EQUAL, weighted_quantile
+from torpca._stats.outlyingness import (
     Outlyingness,
     axes_of_extreme_kurtosis,
     outlyingness,
     pair_projections,
 )
-from torpca._robust.sample import Sample
-from torpca._robust.sample_fit import sample_part
-from torpca._robust.spread import Spread
-from torpca._robust.tuning import tuning
-from torpca._sources.base import Floats
+from torpca._stats.spread import Spread
+from torpca._tuning import tuning
 
 # Rows by which tries are judged at first, and tries that are judged by all rows.
 JUDGES, FINALISTS = 300, 3

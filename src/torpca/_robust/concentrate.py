@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torpca._robust.lines import weights_of_nearest_half
 from torpca._robust.rule import Cutoffs, Rule
 from torpca._robust.sample import Sample
 from torpca._robust.sample_fit import SampleFit, principal_variances, sample_fit
-from torpca._robust.spread import Spread
-from torpca._robust.tuning import tuning
 from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._sources.base import Floats
+from torpca._stats.lines import weights_of_nearest_half
+from torpca._stats.spread import Spread
+from torpca._tuning import tuning
 
 # How often the number of components may be chosen again meanwhile.
 MAX_CHOICES = 3

@@ -8,17 +8,19 @@ import numpy as np
 
 from torpca._core.loop import Iteration
 from torpca._core.subspace import fix_signs, norm
-from torpca._robust.cutoffs import taper
-from torpca._robust.limits import NUMBERS, LeftOut, NewRows, leave_out, limits_of, new_limits
-from torpca._robust.scatter import mahalanobis, robust_scatter
 from torpca._robust.settle import Settled, scores_in_unit
-from torpca._robust.spread import Spread
 from torpca._robust.start import Start
 from torpca._select.rank import RankChoice
 from torpca._sources.base import Floats
+from torpca._stats.cutoffs import taper
+from torpca._stats.limits import NUMBERS, LeftOut, NewRows, leave_out, limits_of, new_limits
+from torpca._stats.scatter import mahalanobis, robust_scatter
+from torpca._stats.spread import Spread
 
 # Standard deviations beyond which a row is not a good one, where a share was left out.
 GOOD = 4.0
+# Standard deviations that half of a hundredth of Gaussian rows exceed.
+LIMIT = 2.576
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,9 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     left = None if settled.trimmed else left_out(settled, center)
     beyond = k < fit.V.shape[0]
     limits = limits_of(score, near, R, weights, k, beyond=beyond, center=center, left=left)
+    if not settled.trimmed and settled.rule.cuts.residual < GOOD and k:
+        # Moments of rows that were cut off near the limit say too little.
+        limits["orthogonal"] = max(limits["orthogonal"], settled.rule.residual.at(LIMIT))
     new = new_limits(
         score, near, R, studentised, weights, k, beyond=beyond, center=center, left=left
     )

@@ -23,17 +23,17 @@ from torpca._core.moments import weighted
 from torpca._core.subspace import fix_signs, subspace_change
 from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.describe import RobustFit
-from torpca._robust.draw import some_rows
-from torpca._robust.limits import limits_of
 from torpca._robust.options import Options
 from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look, product
 from torpca._robust.rule import Cutoffs, Rule, free_part
-from torpca._robust.scatter import FAR_OUT, PROBE_ROWS, consistency, robust_scatter
 from torpca._robust.settle import Settled
-from torpca._robust.tuning import tuning
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
+from torpca._stats.draw import some_rows
+from torpca._stats.limits import limits_of
+from torpca._stats.scatter import FAR_OUT, PROBE_ROWS, consistency, robust_scatter
+from torpca._tuning import tuning
 
 # The subspace of the part need not move by less than this.
 NEAR = 0.03

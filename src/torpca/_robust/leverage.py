@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from torpca._robust.concentrate import ROUGHLY, Candidate, weighed
-from torpca._robust.cutoffs import cutoff, taper
 from torpca._robust.rule import Cutoffs
 from torpca._robust.sample import Sample
 from torpca._robust.sample_fit import SampleFit, sample_fit
-from torpca._robust.scatter import ROUNDING, mahalanobis, tightest_half
-from torpca._robust.spread import Spread
-from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
+from torpca._stats.cutoffs import cutoff, taper
+from torpca._stats.scatter import ROUNDING, mahalanobis, tightest_half
+from torpca._stats.spread import Spread
+from torpca._tuning import tuning
 
 # Fits without the rows that are far out.
 FITS = 2

@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._robust.cutoffs import taper
 from torpca._robust.rule import Rule, free_part
-from torpca._robust.scatter import FAR_OUT
-from torpca._robust.spread import Spread
-from torpca._robust.tuning import tuning
 from torpca._sources import RowSource
 from torpca._sources.base import (
     MIN_BLOCK_ROWS,
@@ -25,6 +21,10 @@ from torpca._sources.base import (
     row_squares,
 )
 from torpca._sources.tall import tall_matmul, tall_rmatmul
+from torpca._stats.cutoffs import taper
+from torpca._stats.scatter import FAR_OUT
+from torpca._stats.spread import Spread
+from torpca._tuning import tuning
 
 # A row of less leverage than this has its residual to within a hundredth whether it was in or not.
 LITTLE = 0.01

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from torpca._robust.cutoffs import cutoff, cutoff_of_largest, taper
-from torpca._robust.lines import EQUAL, SETTLED, describe_lines, reweighted
-from torpca._robust.spread import Spread
 from torpca._sources.base import Array, Floats, place
+from torpca._stats.cutoffs import cutoff, cutoff_of_largest, taper
+from torpca._stats.lines import EQUAL, SETTLED, describe_lines, reweighted
+from torpca._stats.spread import Spread
 
 # A row that nearly spans a direction by itself has no residual to speak of; its studentised
 # residual is not allowed to divide by less.

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._robust.span import span_of
-from torpca._robust.tuning import tuning
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
+from torpca._tuning import tuning
 
 # Rows of more numbers than this many times their number are brought into a basis of their span.
 AS_THEY_ARE = 2

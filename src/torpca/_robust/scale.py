@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from torpca._robust.draw import some_rows
-from torpca._robust.lines import EQUAL, describe_lines
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
+from torpca._stats.draw import some_rows
+from torpca._stats.lines import EQUAL, describe_lines
 
 # Rows looked at: scales to two percent. Fewer if they are long, to hold no more numbers than this.
 SCALE_ROWS, FEWEST_ROWS, MOST_NUMBERS = 2000, 100, 2**26

@@ -11,18 +11,18 @@ from torpca._core.loop import Iteration, Step, iterate
 from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, norm
 from torpca._robust.concentrate import ROUGHLY
-from torpca._robust.cutoffs import taper
-from torpca._robust.draw import some_rows
-from torpca._robust.lines import SETTLED, weights_of_nearest_half
 from torpca._robust.options import Options
 from torpca._robust.rule import Rule, free_part
-from torpca._robust.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
-from torpca._robust.spread import Spread
 from torpca._robust.start import Start, find_start
-from torpca._robust.tuning import tuning
 from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
+from torpca._stats.cutoffs import taper
+from torpca._stats.draw import some_rows
+from torpca._stats.lines import SETTLED, weights_of_nearest_half
+from torpca._stats.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
+from torpca._stats.spread import Spread
+from torpca._tuning import tuning
 
 # A row may have entries as large as any float, but not most rows: they are added up.
 TOO_LARGE = 1e305
@@ -163,7 +163,12 @@ class Weigher:
     ) -> None:
         self.finder = finder
         self.options = options
-        self.cuts = start.cuts
+        t = tuning()
+        self.cuts = replace(
+            start.cuts,
+            residual=max(start.cuts.residual, t.least),
+            along=max(start.cuts.along, t.least_along),
+        )
         self.sample_weight = sample_weight
         self.rng = rng
         self.settled = settled
@@ -203,6 +208,9 @@ class Weigher:
         rows, counts = self.judges, self.sample_weight
         votes = without_heaps(R[rows], counts[rows])
         rule = Rule.by_residuals(R[rows], votes, self.cuts, self.settled)
+        rule = replace(
+            rule, cuts=replace(rule.cuts, residual=max(rule.cuts.residual, tuning().least))
+        )
         near = np.where(self.there, rule.near(R), 0.0)
         if 2 * float(near @ counts) < float(np.sum(counts)) * (1 - 1e-9):
             near = np.where(weights_of_nearest_half(R, counts) > 0, 1.0, 0.0)
@@ -210,6 +218,9 @@ class Weigher:
             self.W = self.finder.beyond(self.fit, near * counts, tuning().n_next)
             P = self.fit.rows().matmul(self.W)
             rule = rule.with_next(P[rows], near[rows] * votes, self.settled)
+            rule = replace(
+                rule, cuts=replace(rule.cuts, along=max(rule.cuts.along, tuning().least_along))
+            )
             self.along = taper(rule.along.z(P), rule.cuts.along) if self.W.size else self.along
         if self.leverage is None:
             self.leverage = self.leverage_weights(near)

@@ -14,13 +14,13 @@ from torpca._robust.leverage import leave_leverage_out
 from torpca._robust.rule import Cutoffs
 from torpca._robust.sample import Sample, draw_sample
 from torpca._robust.sample_fit import principal_variances
-from torpca._robust.tuning import tuning
 from torpca._select.rank import RankChoice, RankRule, choose_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
+from torpca._tuning import tuning
 
 # Margins are wider by as many standard deviations of a share of the rows.
-ROUGH = 5.0
+ROUGH = 8.0
 # Digits in which different rows differ.
 ROUNDED = 9
 # One that holds this many times as many without being a majority is worth a word.
@@ -137,7 +137,8 @@ def holds_more(a: Candidate, b: Candidate, weights: Floats) -> bool:
     """Whether clearly more rows agree on the subspace of `a`, about as closely."""
     t = tuning()
     mine, theirs = shares_held(a, b, weights)
-    return mine > max(0.5, t.more * theirs) and a.limit <= t.looser * b.limit
+    # Without a gap a group of bad rows has one of the directions at a small price.
+    return mine > max(0.5, t.more * theirs) and a.limit <= t.looser * b.limit and a.gap > t.gap
 
 
 def shares_held(a: Candidate, b: Candidate, weights: Floats) -> tuple[float, float]:

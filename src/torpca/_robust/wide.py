@@ -11,11 +11,11 @@ from scipy.linalg import lstsq
 from torpca._core.moments import weighted
 from torpca._core.problem import check_finite
 from torpca._core.subspace import MAX_GRAM, RESOLVED, Fit, fix_signs, polished
-from torpca._robust.lines import weighted_quantile
 from torpca._robust.settle import Settled, residuals
 from torpca._robust.span import Span, span_of
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats
+from torpca._stats.lines import weighted_quantile
 
 # Numbers from which on it pays: passes over fewer of them take no time.
 WORTH_IT = 2**20

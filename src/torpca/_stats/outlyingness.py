@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torpca._robust.lines import EQUAL, describe_lines, rows_for_all
-from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
+from torpca._stats.lines import EQUAL, describe_lines, rows_for_all
+from torpca._tuning import tuning
 
 # Good rows are no longer than this, in the unit of the sample.
 LONGEST = 1e3

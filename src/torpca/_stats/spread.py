@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from torpca._robust.lines import EQUAL, SETTLED, describe_lines, reweighted, weighted_quantile
 from torpca._sources.base import Array, Floats, cube_root
+from torpca._stats.lines import EQUAL, SETTLED, describe_lines, reweighted, weighted_quantile
 
 
 @dataclass(frozen=True)

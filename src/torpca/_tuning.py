@@ -49,6 +49,9 @@ class Tuning:
     """Standard deviations by which the tail must hold more rows than it should."""
     farthest: float = 7.0
     """Cut-off of rows that show no such excess: one row in 10^12 is beyond it by chance."""
+    least: float = 2.5
+    """Smallest cut-off in the iterations on all rows."""
+    least_along: float = 4.0
     taper: float = 0.8
     """Share of the cut-off from which on a row loses weight."""
     n_next: int = 3
@@ -61,7 +64,7 @@ class Tuning:
     """How many times larger its gap must be, ..."""
     next_variance: float = 1.25
     """... or how many times smaller the variance it leaves along the next direction."""
-    closer: float = 1.08
+    closer: float = 1.06
     """How many times nearer its rows must be, if neither is so."""
     more: float = 1.15
     """How many times as many rows it must hold to win by that."""

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
-from torpca._robust.cutoffs import taper
-from torpca._robust.draw import some_rows
-from torpca._robust.lines import weights_of_nearest_half
-from torpca._robust.outlyingness import outlyingness, pair_projections
-from torpca._robust.spread import Spread
-from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
+from torpca._stats.cutoffs import taper
+from torpca._stats.draw import some_rows
+from torpca._stats.lines import weights_of_nearest_half
+from torpca._stats.outlyingness import outlyingness, pair_projections
+from torpca._stats.spread import Spread
+from torpca._tuning import tuning
 
 MAX_REWEIGHTINGS = 50
 # Weights have settled when none of them changes by more.

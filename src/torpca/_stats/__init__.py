@@ -1,0 +1,1 @@
+"""Robust statistics: location and scale, cut-offs, outlyingness, scatter, limits."""
