@@ -50,8 +50,9 @@ class Tuning:
     farthest: float = 7.0
     """Cut-off of rows that show no such excess: one row in 10^12 is beyond it by chance."""
     least: float = 2.5
-    """Smallest cut-off in the iterations on all rows."""
+    """Smallest cut-off on residuals in the iterations on all rows, ..."""
     least_along: float = 4.0
+    """... and along the next directions."""
     taper: float = 0.8
     """Share of the cut-off from which on a row loses weight."""
     n_next: int = 3

@@ -326,7 +326,7 @@ class Judge:
         inside = inside or self.inside(Y[:, :k], near)
         if inside is None:
             return None
-        rule = rule.with_next(Y[:, k:], self.counts * near, ROUGHLY)
+        rule = rule.with_next(Y[:, k:], self.counts * near, ROUGHLY, on_all=True)
         rule = replace(rule, cuts=replace(rule.cuts, inside=self.inside_cut))
         return Frozen(mean, self.centered, V, s, rule, inside)
 

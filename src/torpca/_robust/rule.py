@@ -11,6 +11,7 @@ from torpca._sources.base import Array, Floats, place
 from torpca._stats.cutoffs import cutoff, cutoff_of_largest, taper
 from torpca._stats.lines import EQUAL, SETTLED, describe_lines, reweighted
 from torpca._stats.spread import Spread
+from torpca._tuning import tuning
 
 # A row that nearly spans a direction by itself has no residual to speak of; its studentised
 # residual is not allowed to divide by less.
@@ -77,6 +78,15 @@ class Cutoffs:
     along: float = np.inf
     inside: float = np.inf
 
+    def for_all_rows(self) -> Cutoffs:
+        """The same for iterations on all rows, in which good rows should not be lost for nothing.
+
+        The cut-offs of the start are as small as a start needs that has to be clean.
+        """
+        t = tuning()
+        least = max(self.residual, t.least), max(self.along, t.least_along)
+        return Cutoffs(*least, self.inside)
+
     def tightened(self, other: Cutoffs) -> Cutoffs:
         """The smaller of each: a cut-off that was found stays."""
         return Cutoffs(
@@ -113,17 +123,22 @@ class Rule:
         """
         residual = Spread.of(R, weights, settled)
         found = Cutoffs(residual=cutoff(residual.z(R), weights))
-        found = found if cuts is None else found.tightened(cuts)
+        if cuts is not None:
+            found = found.for_all_rows().tightened(cuts)
         nothing = np.zeros(0)
         return cls(residual, Along(nothing, nothing), None, found)
 
-    def with_next(self, P: Floats, near: Floats, settled: float = SETTLED) -> Rule:
+    def with_next(
+        self, P: Floats, near: Floats, settled: float = SETTLED, *, on_all: bool = False
+    ) -> Rule:
         """The same with the next directions, given projections P (n, q) and weights `near` (n,)."""
         along = Along.of(P, near, settled)
         said = int(np.count_nonzero(np.isfinite(along.scale)))
         if not said:
             return replace(self, along=along)
         found = Cutoffs(along=cutoff_of_largest(along.z(P), near, said))
+        if on_all:
+            found = found.for_all_rows()
         return replace(self, along=along, cuts=self.cuts.tightened(found))
 
     def with_inside(self, D: Floats, weights: Floats, settled: float = SETTLED) -> Rule:

@@ -217,7 +217,7 @@ class Weigher:
         if self.looks < MAX_VERDICTS and rule.residual.scale > 0:
             self.W = self.finder.beyond(self.fit, near * counts, tuning().n_next)
             P = self.fit.rows().matmul(self.W)
-            rule = rule.with_next(P[rows], near[rows] * votes, self.settled)
+            rule = rule.with_next(P[rows], near[rows] * votes, self.settled, on_all=True)
             rule = replace(
                 rule, cuts=replace(rule.cuts, along=max(rule.cuts.along, tuning().least_along))
             )

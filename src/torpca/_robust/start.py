@@ -83,7 +83,7 @@ def find_start(
         choice=choice,
         name=best.name,
         others=max((new for new, old in held if new > RIVAL * old), default=0.0),
-        cuts=cuts,
+        cuts=cuts.for_all_rows(),
         n_sample=len(sample.rows),
         n_points=points_of_half(sample),
     )
