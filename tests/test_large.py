@@ -170,6 +170,16 @@ def test_clean_rows_none_of_which_is_far_out_give_pca_and_have_whole_weights(too
     np.testing.assert_allclose(model.noise_variance_, full.noise_variance_, rtol=1e-6)
 
 
+def test_rows_of_unequal_noise_are_weighed(took, monkeypatch):
+    X, basis, bad = recovery.planted("noisy_rows", 30_000, 40, 3, 0.2, 0.01, 0)
+    model = OutlierRobustPCA(3).fit(X)
+    assert took[0] is not None
+    error = subspace_error(PCA(3).fit(X[~bad]).components_.T, basis)
+    assert subspace_error(model.components_.T, basis) < 0.9 * error
+    assert apart(model, fit_all_at_once(monkeypatch, OutlierRobustPCA(3), X)) < 0.1 * error
+    assert not np.any(model.support_[bad])
+
+
 @pytest.mark.parametrize("size", [MANY, LONG], ids=["many", "long"])
 @pytest.mark.parametrize(("family", "fraction"), [("a", 0.0), ("e", 0.4)])
 def test_a_part_first_and_all_rows_at_once_come_to_the_same(monkeypatch, size, family, fraction):

@@ -22,6 +22,7 @@ from torpca._robust.passes import distances, look, product
 from torpca._robust.rule import Cutoffs
 from torpca._robust.settle import settle_on_all
 from torpca._select.rank import RankRule
+from torpca._stats.precision import Precision
 from torpca._stats.scatter import FAR_OUT, consistency
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
@@ -61,6 +62,9 @@ def looked_at(X, at, before, counts):
         keep = keep * falls(z, rule.cuts.inside)
     part = counts * keep
     u = part * falls(z, FAR_OUT)
+    if at.law is not None:
+        least = at.law.shape - 1
+        part = part * least / (least + at.law.freedom / 2 * (R / at.law.size) ** 2)
     mean = part @ X / np.sum(part) if at.centered else at.mean
     centred = X - mean
     return {
@@ -74,7 +78,7 @@ def looked_at(X, at, before, counts):
     }
 
 
-def frozen(X, k, *, centered, inside_cut=np.inf, seed=0, turned=0.0):
+def frozen(X, k, *, centered, inside_cut=np.inf, law=None, seed=0, turned=0.0):
     """A subspace near that of most rows, and what the first half of the rows says of it."""
     rng = np.random.default_rng(seed)
     half = X[: len(X) // 2]
@@ -84,15 +88,16 @@ def frozen(X, k, *, centered, inside_cut=np.inf, seed=0, turned=0.0):
     _, s, Vt = np.linalg.svd(half[near] - mean, full_matrices=False)
     V = Vt[: k + 3].T + turned * rng.standard_normal((X.shape[1], min(k + 3, X.shape[1])))
     V = np.linalg.qr(V)[0]
-    judge = Judge(as_source(half), np.ones(len(half)), NONE_YET, inside_cut, centered, rng)
+    judge = Judge(as_source(half), np.ones(len(half)), NONE_YET, inside_cut, law, centered, rng)
     # As if there were twenty times as many rows, of which those near the middle have no leverage.
     near = near.astype(float)
     inside = judge.inside((half - mean) @ V[:, :k], near)
     return judge.freeze(mean, V, 4.5 * s[:k], near, inside)
 
 
-# Distances inside that have no say, and that have.
+# Distances inside that have no say, and that have; one level of noise, and several.
 CUTS = (np.inf, 3.0)
+LAWS = (None, Precision(shape=3.0, freedom=20.0, size=0.1))
 
 
 @settings(max_examples=40, deadline=None)
@@ -102,18 +107,19 @@ CUTS = (np.inf, 3.0)
     st.booleans(),
     st.booleans(),
     st.sampled_from(CUTS),
+    st.sampled_from(LAWS),
     st.sampled_from(["a", "c", "e"]),
     st.sampled_from([0.0, 0.05]),
     st.booleans(),
 )
 def test_a_pass_computes_what_the_formulas_say(
-    seed, exact, centered, counted, cut, family, turned, sparse
+    seed, exact, centered, counted, cut, law, family, turned, sparse
 ):
     rng = np.random.default_rng(seed)
     made = make_outlier_subspace(400, 20, 2, 0.2, outliers=family, noise=0.02, random_state=seed)
     X = made.X + centered * rng.standard_normal(20)
     X[::50] += 20 * made.basis[:, 0]  # a few rows of much leverage
-    at = frozen(X, 2, centered=centered, inside_cut=cut, seed=seed, turned=turned)
+    at = frozen(X, 2, centered=centered, inside_cut=cut, law=law, seed=seed, turned=turned)
     assume(at.inside is not None)  # of few rows, most may be one cluster; no pass is made then
     before = rng.choice([0.0, 0.4, 1.0], 400)
     counts = rng.choice([0.0, 1.0, 2.5], 400) if counted else None
@@ -225,7 +231,9 @@ def test_a_scatter_that_is_known_is_kept():
     X = planted(MANY, 0.3).X[:2000]
     at = frozen(X, 3, centered=True)
     inside = replace(at.inside, center=np.array([1.0, 2.0, 3.0]))
-    judge = Judge(as_source(X), np.ones(2000), NONE_YET, np.inf, True, np.random.default_rng(0))
+    judge = Judge(
+        as_source(X), np.ones(2000), NONE_YET, np.inf, None, True, np.random.default_rng(0)
+    )
     again = judge.freeze(at.mean, at.V, at.s, np.ones(2000), inside)
     assert again.inside is inside
 
@@ -235,7 +243,7 @@ def test_nothing_is_frozen_where_there_is_nothing_to_say():
     X = rng.standard_normal((1000, 10)) * (
         np.arange(10) < np.where(rng.random(1000) < 0.2, 10, 2)[:, None]
     )
-    judge = Judge(as_source(X), np.ones(1000), NONE_YET, np.inf, False, rng)
+    judge = Judge(as_source(X), np.ones(1000), NONE_YET, np.inf, None, False, rng)
     V, s, keep = np.eye(10)[:, :2], np.array([30.0, 20.0]), np.ones(1000)
     inside = judge.inside(X @ V, keep)
     without_noise = judge.freeze(np.zeros(10), V, s, keep, inside)
@@ -333,7 +341,7 @@ def test_what_was_settled_on_the_part_is_what_the_part_says_when_asked_again():
     options = Options(RankRule(3), None, True, None, 0.03, 50)
     settled = settle_on_all(source, options, counts, np.random.default_rng(0), polish=False)
     rule = settled.rule
-    judge = Judge(source, counts, rule.cuts, np.inf, True, np.random.default_rng(0))
+    judge = Judge(source, counts, rule.cuts, np.inf, None, True, np.random.default_rng(0))
     V = np.hstack([settled.fit.V, settled.next_directions])
     again = judge.freeze(settled.fit.mean, V, settled.fit.s, settled.keep, None).rule
     assert again.cuts.residual <= rule.cuts.residual

@@ -29,6 +29,7 @@ from torpca._stats.outlyingness import (
     outlyingness,
     pair_projections,
 )
+from torpca._stats.precision import precision_law
 from torpca._stats.scatter import mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread
 from torpca._tuning import tuned, tuning
@@ -335,6 +336,7 @@ def test_cutoffs_shrink_only():
     second = first.tightened(Cutoffs(3.0, 4.5, 7.0))
     assert second == Cutoffs(2.6, 4.5, 7.0)
     assert Cutoffs(1.0, 1.0).for_all_rows() == Cutoffs(tuning().least, tuning().least_along)
+    assert Cutoffs(2.6).for_all_rows() == Cutoffs(2.7).for_all_rows()
 
 
 def test_rows_that_leave_the_subspace_together_lose_their_weight():
@@ -378,6 +380,47 @@ def test_concentration_inside_finds_the_tightest_half():
     center, covariance = tightest_half(Y, np.ones(600), True, rng())
     D = mahalanobis(Y, center, covariance)
     assert np.min(D[:150]) > np.quantile(D[150:], 0.9)
+
+
+@pytest.mark.parametrize("f", [3, 45])
+def test_noise_of_one_level_gives_every_row_the_same_weight(f):
+    R = np.sqrt(np.random.default_rng(0).chisquare(f, 20_000))
+    assert precision_law(R, np.ones(len(R)), f) is None
+
+
+def test_a_row_of_more_noise_weighs_less_by_its_precision():
+    # Levels of an inverse gamma law: the expected precision given R is known.
+    rng = np.random.default_rng(1)
+    f, a = 45, 4.0
+    level = 1 / rng.gamma(a, 1.0, 50_000)
+    R = np.sqrt(level * rng.chisquare(f, len(level)))
+    w = precision_law(R, np.ones(len(R)), f).weights(R)
+    wanted = 1 / (1.0 + R**2 / 2)
+    np.testing.assert_allclose(w / np.mean(w), wanted / np.mean(wanted), rtol=0.1)
+    assert 0 < np.max(w) <= 1
+
+
+def test_rows_without_weight_do_not_decide_on_precision_and_weights_are_counts():
+    rng = np.random.default_rng(2)
+    R = np.sqrt(rng.chisquare(10, 400)) * np.exp(rng.standard_normal(400))
+    w = rng.integers(0, 4, 400)
+    there = w > 0
+    expected = precision_law(np.repeat(R, w), np.ones(np.sum(w)), 10)
+    found = precision_law(np.where(there, R, 1e8 * R), w.astype(float), 10)
+    assert found.size == pytest.approx(expected.size, rel=1e-12)
+    assert found.shape == pytest.approx(expected.shape, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(60, 5), (9, 40)])
+def test_freedom_is_the_number_of_equal_directions_beyond_the_subspace(shape):
+    n, d = shape
+    U = np.linalg.qr(rng().standard_normal((n, 5)))[0]
+    V = np.linalg.qr(rng().standard_normal((d, 5)))[0]
+    for rest, expected in (([1e-3] * 3, 3.0), ([1.0, 0.1, 0.1], 1.02**2 / 1.0002)):
+        X = (U * [90.0, 40.0, *rest]) @ V.T
+        finder = SubspaceFinder(as_source(X), np.max(np.abs(X), axis=1), False)
+        found = finder.freedom(np.ones(n), finder.find(np.ones(n), 2))
+        assert found == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 12])

@@ -182,6 +182,18 @@ class SubspaceFinder:
         values = eigh(self.moments(keep)[1], eigvals_only=True, check_finite=False)
         return np.maximum(values[::-1], 0.0)
 
+    def freedom(self, keep: Keep, fit: Fit) -> float:
+        """Number of equal directions that spread as those of the kept rows beyond `fit` do.
+
+        (sum of their squared singular values)^2 over the sum of their squares; infinite where
+        there are none, or where that costs too much.
+        """
+        if self.solve is krylov_subspace:
+            return np.inf
+        G, size, _, _ = self._beyond(fit, keep)
+        rest = float(np.trace(G))
+        return 1.0 / float(np.sum(np.square(G / rest))) if rest > BLURRED * size else np.inf
+
     def moments(self, keep: Keep) -> tuple[Floats | None, Floats]:
         """Mean of the kept rows (None if uncentred) and their Gram matrix about it.
 

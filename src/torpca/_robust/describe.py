@@ -110,10 +110,10 @@ def limit_by_spread(rule: Rule) -> float:
 
 def left_out(settled: Settled, center: bool) -> LeftOut | None:
     """What leaving out one row at a time says of new rows; None where that costs too much."""
-    rows, good = settled.rows, np.flatnonzero(settled.keep)
-    same = rows.shape[0] == len(settled.keep) and settled.fit.frame.factors is None
+    rows, good = settled.rows, np.flatnonzero(settled.part)
+    same = rows.shape[0] == len(settled.part) and settled.fit.frame.factors is None
     if not same or len(good) * rows.shape[1] > NUMBERS:
         return None
     k = settled.fit.V.shape[1]
     counts = settled.sample_weight[good]
-    return leave_out(rows.take(good), settled.keep[good], counts, k, center=center)
+    return leave_out(rows.take(good), settled.part[good], counts, k, center=center)

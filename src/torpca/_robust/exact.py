@@ -50,6 +50,8 @@ def settle_exactly(
         route="exact",
         fit=fit,
         keep=keep,
+        part=keep,
+        law=None,
         sample_weight=sample_weight,
         residuals=R,
         studentised=R,

@@ -32,6 +32,7 @@ from torpca._sources import RowSource
 from torpca._sources.base import Floats
 from torpca._stats.draw import some_rows
 from torpca._stats.limits import limits_of
+from torpca._stats.precision import Precision
 from torpca._stats.scatter import FAR_OUT, PROBE_ROWS, consistency, robust_scatter
 from torpca._tuning import tuning
 
@@ -112,14 +113,15 @@ def fit_large(
         return None
     some = sample_weight[rows]
     share = float(np.sum(some)) / float(np.sum(sample_weight))
-    weight = float(np.sum(settled.keep * some))
+    weight = float(np.sum(settled.part * some))
     few = source.shape[1] <= MAX_FEATURES
     mean = np.zeros(source.shape[1]) if fit.mean is None else fit.mean
     centered = fit.mean is not None
     gram = np.zeros((0, 0))
     if few:
-        gram = gram_about(part, mean, settled.keep * some, centered=centered)
-    judge = Judge(part, some, settled.rule.cuts, settled.start.cuts.inside, centered, rng)
+        gram = gram_about(part, mean, settled.part * some, centered=centered)
+    inside_cut = settled.start.cuts.inside
+    judge = Judge(part, some, settled.rule.cuts, inside_cut, settled.law, centered, rng)
     W = settled.next_directions
     V = np.hstack([fit.V, W])
     at = judge.freeze(mean, V, fit.s / np.sqrt(share), settled.keep, None)
@@ -147,7 +149,7 @@ def fit_large(
         keep = now.keep
         V, s, change, converged = at.V, at.s, 0.0, True
         if not final:
-            whole = now.weight > ALL_BUT_A_FEW * total
+            whole = at.law is None and now.weight > ALL_BUT_A_FEW * total
             aim = partial(goal, k=k, weight=now.weight, whole=whole, d=len(mean))
             if few:
                 V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
@@ -287,6 +289,7 @@ class Judge:
     cuts: Cutoffs
     inside_cut: float
     """Finite if rows far out inside are off."""
+    law: Precision | None
     centered: bool
     rng: np.random.Generator
 
@@ -328,7 +331,7 @@ class Judge:
             return None
         rule = rule.with_next(Y[:, k:], self.counts * near, ROUGHLY, on_all=True)
         rule = replace(rule, cuts=replace(rule.cuts, inside=self.inside_cut))
-        return Frozen(mean, self.centered, V, s, rule, inside)
+        return Frozen(mean, self.centered, V, s, rule, self.law, inside)
 
 
 # ---- what a pass says ---------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from torpca._sources.base import (
 )
 from torpca._sources.tall import tall_matmul, tall_rmatmul
 from torpca._stats.cutoffs import taper
+from torpca._stats.precision import Precision
 from torpca._stats.scatter import FAR_OUT
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
@@ -60,6 +61,7 @@ class Frozen:
     s: Floats
     """Singular values (k,) of the good rows along the first k."""
     rule: Rule
+    law: Precision | None
     inside: Inside
 
     def suspects(self, Y: Floats, squares: Floats) -> Mask:
@@ -84,9 +86,9 @@ class Look:
     n_far: int
     """Number of rows that have none because of their residuals."""
     part: Floats
-    """The same times how often it counts."""
+    """Its part in the subspace."""
     weight: float
-    """Sum of these."""
+    """Sum of the rows' parts in the subspace."""
     left_over: float
     """Sum of the weighted squares of the residuals."""
     mean: Floats
@@ -121,15 +123,19 @@ def look(
         """Weigh the rows of a block."""
         inner = (place(xp, inner_whiten.T, Y) @ Y[:, :k].T).T - place(xp, inner_center, Y)
         inner = row_squares(xp, inner)
-        # Rows near the middle have no leverage to speak of: all others are looked at.
-        some = picked(xp, lambda: at.suspects(Y, squares) | ~(inner <= reach_inside))
+        some: Any = slice(None)
+        if at.law is None:
+            # Rows near the middle have no leverage to speak of: all others are looked at.
+            some = picked(xp, lambda: at.suspects(Y, squares) | ~(inner <= reach_inside))
         Y, squares, inner, prior = Y[some, :], squares[some], inner[some], prior[some]
         h = row_squares(xp, Y[:, :k] * place(xp, 1.0 / at.s, Y))
-        near, w = at.rule.weights(xp, squares / free_part(h, prior, xp), Y[:, k:])
+        squares = squares / free_part(h, prior, xp)
+        near, w = at.rule.weights(xp, squares, Y[:, k:])
         z = at.inside.spread.z_of_squares(inner, xp)
         if np.isfinite(at.rule.cuts.inside):  # rows far out inside are off
             w = w * taper(z, at.rule.cuts.inside, xp)
-        return Weighed(some, near, w, w * taper(z, FAR_OUT, xp))
+        part = w if at.law is None else w * at.law.weights(squares**0.5)
+        return Weighed(some, near, w, part, w * taper(z, FAR_OUT, xp))
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
         P, squares = measure(xp, block)
@@ -140,10 +146,10 @@ def look(
             P = xp.where(finite[:, None], P, xp.zeros_like(P))
             squares = xp.where(finite, squares, xp.full_like(squares, xp.inf))
         found = weigh(xp, P[:, :-1], squares, place(xp, before[rows], P))
-        part = w = found.over(squares.shape[0])
+        w, part = found.over(squares.shape[0])
         if not all_finite:
             squares = xp.where(finite, squares, xp.zeros_like(squares))
-        less, far = found.weight - found.inside, found.near == 0
+        less, far = found.part - found.inside, found.near == 0
         if counts is not None:
             c = place(xp, counts[rows], P)
             part, less = c * part, c[found.rows] * less
@@ -160,10 +166,10 @@ def look(
             (less[:, None] * scores).T @ scores,
             xp.sum(xp.astype(far, P.dtype)),
         )
-        return (w,), sums
+        return (w,) if at.law is None else (w, part), sums
 
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at what came out
-        (w,), sums = source.sweep(
+        (w, *parts), sums = source.sweep(
             kernel, native=None if exact else np.float32 if single else np.float64
         )
     left_over, weighted, products, *less, far = sums
@@ -175,7 +181,7 @@ def look(
     # Sums about zero become sums about the new mean.
     moved = products[-1] / weight - at.mean if at.centered else np.zeros_like(at.mean)
     AV = AV - weight * np.outer(moved, moved @ at.V)
-    part = w if counts is None else counts * w
+    part = parts[0] if parts else w if counts is None else counts * w
     return Look(w, int(far), part, weight, float(left_over), at.mean + moved, AV, inside)
 
 
@@ -188,16 +194,18 @@ class Weighed:
     near: Array
     """Their weights by their residuals alone."""
     weight: Array
+    part: Array
+    """Their part in the subspace, ..."""
     inside: Array
-    """Their weights in the scatter inside the subspace."""
+    """... and that in the scatter inside it."""
 
-    def over(self, n_rows: int) -> Array:
-        """Weights of all `n_rows` rows of the block."""
+    def over(self, n_rows: int) -> tuple[Array, Array]:
+        """Weight and part in the subspace of all `n_rows` rows of the block."""
         if isinstance(self.rows, slice):
-            return self.weight
+            return self.weight, self.part
         w = np.ones(n_rows)
         w[self.rows] = self.weight
-        return w
+        return w, w
 
 
 def product(

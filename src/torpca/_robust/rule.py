@@ -16,6 +16,8 @@ from torpca._tuning import tuning
 # A row that nearly spans a direction by itself has no residual to speak of; its studentised
 # residual is not allowed to divide by less.
 LEAST_FREE = 1e-3
+# Cut-offs in the iterations on all rows are this factor apart.
+LEVEL_RATIO = 1.4
 # Rows for each direction beyond the subspace, at least, to look along some of them.
 ROWS_PER_DIRECTION = 3
 
@@ -82,6 +84,17 @@ class Along:
         return xp.max(xp.abs(P - place(xp, self.center, P)) * place(xp, 1 / self.scale, P), axis=1)
 
 
+def to_level(cut: float, least: float) -> float:
+    """The nearest of few cut-offs, a factor apart, from `least` on.
+
+    Where a cut-off is found again by other rows, or from another start, it is the same.
+    """
+    if cut >= tuning().farthest:
+        return cut
+    steps = max(round(np.log(cut / least) / np.log(LEVEL_RATIO)), 0)
+    return float(least * LEVEL_RATIO**steps)
+
+
 @dataclass(frozen=True)
 class Cutoffs:
     """Standard deviations from which on a row has no weight."""
@@ -96,8 +109,9 @@ class Cutoffs:
         The cut-offs of the start are as small as a start needs that has to be clean.
         """
         t = tuning()
-        least = max(self.residual, t.least), max(self.along, t.least_along)
-        return Cutoffs(*least, self.inside)
+        return Cutoffs(
+            to_level(self.residual, t.least), to_level(self.along, t.least_along), self.inside
+        )
 
     def tightened(self, other: Cutoffs) -> Cutoffs:
         """The smaller of each: a cut-off that was found stays."""

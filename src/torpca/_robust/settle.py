@@ -20,6 +20,7 @@ from torpca._sources.base import Floats
 from torpca._stats.cutoffs import taper
 from torpca._stats.draw import some_rows
 from torpca._stats.lines import SETTLED, weights_of_nearest_half
+from torpca._stats.precision import Precision, precision_law
 from torpca._stats.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
@@ -42,7 +43,10 @@ class Settled:
     """The rows as they were iterated on: in their span, if they are few and long."""
     fit: Fit
     keep: Floats
-    """Weight of each row in the subspace, (n,)."""
+    """Weight of each row by its distance from the subspace, (n,), ..."""
+    part: Floats
+    """... and times its precision: its part in the subspace."""
+    law: Precision | None
     sample_weight: Floats
     residuals: Floats
     studentised: Floats
@@ -128,11 +132,21 @@ def settle_on_all(
     if polish or rule.residual.exact:
         fit = finder.find(keep * sample_weight, choice.rank, polish=True)
     R, studentised = residuals(fit, keep)
+    law, part = None, keep
+    if options.trim is None:
+        freedom = finder.freedom(keep * sample_weight, fit)
+        law = precision_law(studentised, keep * sample_weight, freedom)
+    if law is not None:
+        part = keep * law.weights(studentised)
+        fit = finder.find(part * sample_weight, choice.rank, polish=polish)
+        R, studentised = residuals(fit, part)
     return Settled(
         "rows",
         source,
         fit,
         keep,
+        part,
+        law,
         sample_weight,
         R,
         studentised,

@@ -49,7 +49,7 @@ def settle_in_span(
     if not middle_residual > TOLD_APART * size or found.fit.frame.factors is not None:
         return None
     fit, W = in_features(source, span, found, polish)
-    R, studentised = residuals(fit, found.keep)
+    R, studentised = residuals(fit, found.part)
     return replace(
         found, route="span", fit=fit, residuals=R, studentised=studentised, next_directions=W
     )
@@ -63,7 +63,7 @@ def in_features(source: RowSource, span: Span, found: Settled, polish: bool) -> 
     k = found.fit.V.shape[1]
     rows = span.frame.about(span.origin)
     there = np.ones(source.shape[0], dtype=bool)
-    weights = found.keep * found.sample_weight
+    weights = found.part * found.sample_weight
     directions = np.hstack([found.fit.V, found.next_directions])
     # By a pivoted QR decomposition: five times as fast as by singular values.
     Y: Floats = lstsq(span.Z.T, directions, cond=1e-12, lapack_driver="gelsy", check_finite=False)[
