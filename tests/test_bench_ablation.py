@@ -146,11 +146,13 @@ def test_without_a_choice_no_candidate_wins_by_it(name, two_groups):
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_changes_leave_nothing_behind(change):
-    before = tuning(), start.outlying_halves, concentrate.weighed
-    with pytest.raises(KeyError), change.made():
-        assert (tuning(), start.outlying_halves, concentrate.weighed) != before
-        raise KeyError
-    assert (tuning(), start.outlying_halves, concentrate.weighed) == before
+    def now():
+        return tuning(), start.outlying_halves, concentrate.weighed
+
+    before = now()
+    with change.made():
+        assert now() != before
+    assert now() == before
 
 
 def ends_with_an_error(change):
