@@ -19,6 +19,7 @@ same fits as they are. The names of the cells, and all figures, are in the JSON.
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -119,12 +120,12 @@ def line(name: str, figures: dict[str, dict[str, Figure]]) -> Line:
 def lines(cases: Sequence[str], names: Sequence[str], processes: int = PROCESSES) -> list[Line]:
     """The lines of these changes, on these cases."""
     one = partial(measure, names=names)
-    if processes == 1:
-        found = list(map(one, cases))
-    else:
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            found = list(pool.map(one, cases))
-    figures = dict(zip(cases, found, strict=True))
+    figures = {}
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        for case, found in zip(cases, pool.map(one, cases), strict=True):
+            figures[case] = found
+            print(f"\r{len(figures)} of {len(cases)} tables", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
     return [line(name, figures) for name in names]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import ablation
 from benchmarks._cases import PLANTED, REAL, real_fits, real_sets
-from benchmarks._changes import CHANGES, NUMBERS, OFF, replaced, scaled
+from benchmarks._changes import CHANGES, NUMBERS, OFF, scaled
 from benchmarks._families import FAMILIES, HARD
 from benchmarks._second import GOOD, USUAL
 from benchmarks.ablation import CELLS, Figure
@@ -250,11 +250,9 @@ def test_an_error_is_counted_and_ends_nothing():
 
 
 def test_changes_are_seen_by_the_fits():
-    # With a cut-off so small that half of the rows are all that stays, the ratio is another.
     cell = next(c.name for c in PLANTED if c.size == (100, 10, 2))
     name = next(c.name for c in NUMBERS if c.what == "farthest")
-    with replaced(ablation, "NEAR_ORACLE", 1.0):
-        (line,) = ablation.lines([cell], [name], processes=1)
+    (line,) = ablation.lines([cell], [name], processes=1)
     before, after = line["figures"][cell]
     assert before != after
     assert line["raised"] == 0
