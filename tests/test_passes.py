@@ -7,8 +7,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from torpca._robust.precision import Precision
-from torpca._robust.small import settle_on_all
 
 from tests._shared import MANY, NOISE, planted
 from torpca import as_source
@@ -21,16 +19,22 @@ from torpca._robust.large import (
 )
 from torpca._robust.options import Options
 from torpca._robust.passes import distances, look, product
+from torpca._robust.rule import Cutoffs
+from torpca._robust.settle import settle_on_all
 from torpca._select.rank import RankRule
-from torpca._stats.lines import CLEAN_FULL, CLEAN_NONE, FULL, NONE, Spread
-from torpca._stats.scatter import consistency
+from torpca._stats.scatter import FAR_OUT, consistency
+from torpca._stats.spread import Spread
+from torpca._tuning import tuning
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
+
+NONE_YET = Cutoffs()
 
 # ---- a pass ------------------------------------------------------------------------------------
 
 
-def falls(z, full, none):
+def falls(z, none):
+    full = 0.8 * none
     t = np.clip((z - full) / (none - full), 0, 1)
     return 1 - 3 * t**2 + 2 * t**3
 
@@ -41,22 +45,22 @@ def z_of(distance, spread):
 
 def looked_at(X, at, before, counts):
     """What `look` returns, from the formulas, with all rows at hand."""
-    k, d = len(at.s), X.shape[1]
+    k = len(at.s)
     C = X - at.mean
     Y = C @ at.V
     off = np.linalg.norm(C - Y[:, :k] @ at.V[:, :k].T, axis=1)
     h = np.sum((Y[:, :k] / at.s) ** 2, axis=1)
     R = off / np.sqrt(np.maximum(1 - before * h, 1e-3) * (1 + (1 - before) * h))
-    beside = Y[:, k:] / np.sqrt(1 + (1 - before) * (d - k) * h)[:, None]
-    far = np.max(np.abs(beside - at.watch.center) / at.watch.scale, axis=1, initial=0.0)
-    keep = falls(z_of(R, at.spread), *at.limits) * falls(far, *at.watch.limits)
-    part = counts * keep
-    if at.law is not None:
-        least = at.law.shape - 1
-        part = part * least / (least + at.law.freedom / 2 * (R / at.law.size) ** 2)
+    rule = at.rule
+    far = np.max(np.abs(Y[:, k:] - rule.along.center) / rule.along.scale, axis=1, initial=0.0)
+    keep = falls(z_of(R, rule.residual), rule.cuts.residual) * falls(far, rule.cuts.along)
     y = Y[:, :k] - at.inside.center
     out = np.sqrt(np.sum(y * np.linalg.solve(at.inside.shrink * at.inside.covariance, y.T).T, 1))
-    u = counts * keep * falls(z_of(out, at.inside.spread), 2.5, 4.0)
+    z = z_of(out, at.inside.spread)
+    if np.isfinite(rule.cuts.inside):
+        keep = keep * falls(z, rule.cuts.inside)
+    part = counts * keep
+    u = part * falls(z, FAR_OUT)
     mean = part @ X / np.sum(part) if at.centered else at.mean
     centred = X - mean
     return {
@@ -70,7 +74,7 @@ def looked_at(X, at, before, counts):
     }
 
 
-def frozen(X, k, *, centered, law=None, seed=0, turned=0.0):
+def frozen(X, k, *, centered, inside_cut=np.inf, seed=0, turned=0.0):
     """A subspace near that of most rows, and what the first half of the rows says of it."""
     rng = np.random.default_rng(seed)
     half = X[: len(X) // 2]
@@ -80,13 +84,15 @@ def frozen(X, k, *, centered, law=None, seed=0, turned=0.0):
     _, s, Vt = np.linalg.svd(half[near] - mean, full_matrices=False)
     V = Vt[: k + 3].T + turned * rng.standard_normal((X.shape[1], min(k + 3, X.shape[1])))
     V = np.linalg.qr(V)[0]
-    judge = Judge(as_source(half), np.ones(len(half)), law, centered, rng)
+    judge = Judge(as_source(half), np.ones(len(half)), NONE_YET, inside_cut, centered, rng)
     # As if there were twenty times as many rows, of which those near the middle have no leverage.
     near = near.astype(float)
-    return judge.freeze(mean, V, 4.5 * s[:k], near, judge.inside(mean, V[:, :k], near))
+    inside = judge.inside((half - mean) @ V[:, :k], near)
+    return judge.freeze(mean, V, 4.5 * s[:k], near, inside)
 
 
-LAWS = (None, Precision(shape=3.0, freedom=20.0, size=0.1))
+# Distances inside that have no say, and that have.
+CUTS = (np.inf, 3.0)
 
 
 @settings(max_examples=40, deadline=None)
@@ -95,19 +101,19 @@ LAWS = (None, Precision(shape=3.0, freedom=20.0, size=0.1))
     st.booleans(),
     st.booleans(),
     st.booleans(),
-    st.sampled_from(LAWS),
+    st.sampled_from(CUTS),
     st.sampled_from(["a", "c", "e"]),
     st.sampled_from([0.0, 0.05]),
     st.booleans(),
 )
 def test_a_pass_computes_what_the_formulas_say(
-    seed, exact, centered, counted, law, family, turned, sparse
+    seed, exact, centered, counted, cut, family, turned, sparse
 ):
     rng = np.random.default_rng(seed)
     made = make_outlier_subspace(400, 20, 2, 0.2, outliers=family, noise=0.02, random_state=seed)
     X = made.X + centered * rng.standard_normal(20)
     X[::50] += 20 * made.basis[:, 0]  # a few rows of much leverage
-    at = frozen(X, 2, centered=centered, law=law, seed=seed, turned=turned)
+    at = frozen(X, 2, centered=centered, inside_cut=cut, seed=seed, turned=turned)
     assume(at.inside is not None)  # of few rows, most may be one cluster; no pass is made then
     before = rng.choice([0.0, 0.4, 1.0], 400)
     counts = rng.choice([0.0, 1.0, 2.5], 400) if counted else None
@@ -133,10 +139,10 @@ def test_a_pass_does_not_depend_on_blocks(centered, block_rows):
     np.testing.assert_allclose(found.AV, whole.AV, atol=1e-12 * np.max(np.abs(whole.AV)))
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_a_pass_in_single_precision_has_its_digits(law):
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_pass_in_single_precision_has_its_digits(cut):
     X = planted(MANY, 0.3).X[:2000].astype(np.float32)
-    at = frozen(X.astype(np.float64), 3, centered=True, law=law)
+    at = frozen(X.astype(np.float64), 3, centered=True, inside_cut=cut)
     found = look(as_source(X), at, np.ones(2000), None, exact=False, single=True)
     expected = looked_at(X.astype(np.float64), at, np.ones(2000), np.ones(2000))
     np.testing.assert_allclose(found.keep, expected["keep"], atol=0.01)
@@ -195,7 +201,7 @@ def test_limits_are_wide_unless_some_rows_are_neither_near_nor_far(longer, wide)
     off = C - (C @ basis) @ basis.T
     X[::30] += (longer - 1) * off[::30]
     at = frozen(X, 3, centered=True)
-    assert at.limits == ((CLEAN_FULL, CLEAN_NONE) if wide else (FULL, NONE))
+    assert (at.rule.cuts.residual == tuning().farthest) is wide
 
 
 def test_what_is_frozen_is_the_spread_of_the_rows_of_the_part():
@@ -205,19 +211,21 @@ def test_what_is_frozen_is_the_spread_of_the_rows_of_the_part():
     off = np.linalg.norm(rows - (rows @ at.V[:, :3]) @ at.V[:, :3].T, axis=1)
     spread = Spread.of(off, np.ones(1000))
     # Leverages of a thousand rows change their residuals by a thousandth or so.
-    assert at.spread.location == pytest.approx(spread.location, rel=0.02)
-    assert at.spread.unit * at.spread.scale == pytest.approx(spread.unit * spread.scale, rel=0.1)
-    assert at.watch.center.shape == at.watch.scale.shape == (3,)
-    # Along the watched directions there is noise, and no more of it than anywhere.
-    assert np.all(np.abs(at.watch.center) < at.watch.scale)
-    assert np.all(at.watch.scale < 2 * NOISE[MANY])
+    assert at.rule.residual.location == pytest.approx(spread.location, rel=0.02)
+    assert at.rule.residual.unit * at.rule.residual.scale == pytest.approx(
+        spread.unit * spread.scale, rel=0.1
+    )
+    assert at.rule.along.center.shape == at.rule.along.scale.shape == (3,)
+    # Along the next directions there is noise, and no more of it than anywhere.
+    assert np.all(np.abs(at.rule.along.center) < at.rule.along.scale)
+    assert np.all(at.rule.along.scale < 2 * NOISE[MANY])
 
 
 def test_a_scatter_that_is_known_is_kept():
     X = planted(MANY, 0.3).X[:2000]
     at = frozen(X, 3, centered=True)
     inside = replace(at.inside, center=np.array([1.0, 2.0, 3.0]))
-    judge = Judge(as_source(X), np.ones(2000), None, True, np.random.default_rng(0))
+    judge = Judge(as_source(X), np.ones(2000), NONE_YET, np.inf, True, np.random.default_rng(0))
     again = judge.freeze(at.mean, at.V, at.s, np.ones(2000), inside)
     assert again.inside is inside
 
@@ -227,14 +235,14 @@ def test_nothing_is_frozen_where_there_is_nothing_to_say():
     X = rng.standard_normal((1000, 10)) * (
         np.arange(10) < np.where(rng.random(1000) < 0.2, 10, 2)[:, None]
     )
-    judge = Judge(as_source(X), np.ones(1000), None, False, rng)
+    judge = Judge(as_source(X), np.ones(1000), NONE_YET, np.inf, False, rng)
     V, s, keep = np.eye(10)[:, :2], np.array([30.0, 20.0]), np.ones(1000)
-    inside = judge.inside(np.zeros(10), V, keep)
+    inside = judge.inside(X @ V, keep)
     without_noise = judge.freeze(np.zeros(10), V, s, keep, inside)
     assert without_noise is None
     assert judge.freeze(np.zeros(10), V, np.array([1.0, 0.0]), keep, inside) is None
-    assert judge.inside(np.zeros(10), V[:, :0], keep) is None
-    assert judge.inside(np.zeros(10), np.eye(10)[:, [0, 9]], keep) is None
+    assert judge.inside(X[:, :0], keep) is None
+    assert judge.inside(X[:, [0, 9]], keep) is None
 
 
 @pytest.mark.parametrize("centered", [True, False])
@@ -324,13 +332,10 @@ def test_what_was_settled_on_the_part_is_what_the_part_says_when_asked_again():
     source, counts = as_source(X), np.ones(len(X))
     options = Options(RankRule(3), None, True, None, 0.03, 50)
     settled = settle_on_all(source, options, counts, np.random.default_rng(0), polish=False)
-    assert settled.beside is not None
-    judge = Judge(source, counts, None, True, np.random.default_rng(0))
-    V = np.hstack([settled.fit.V, settled.watched()])
-    first = judge.first(settled.fit.mean, V, settled.fit.s, settled)
-    again = judge.freeze(settled.fit.mean, V, settled.fit.s, settled.keep, first.inside)
-    assert first.limits == again.limits
-    assert first.watch.limits == again.watch.limits
-    bounds = [at.spread.square_at(4.0) for at in (first, again)]
-    assert bounds[0] == pytest.approx(bounds[1], rel=0.01)
-    np.testing.assert_allclose(first.watch.scale, again.watch.scale, rtol=0.01)
+    rule = settled.rule
+    judge = Judge(source, counts, rule.cuts, np.inf, True, np.random.default_rng(0))
+    V = np.hstack([settled.fit.V, settled.next_directions])
+    again = judge.freeze(settled.fit.mean, V, settled.fit.s, settled.keep, None).rule
+    assert again.cuts.residual <= rule.cuts.residual
+    assert again.residual.at(4.0) == pytest.approx(rule.residual.at(4.0), rel=0.01)
+    np.testing.assert_allclose(again.along.scale, rule.along.scale, rtol=0.02)

@@ -5,33 +5,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
-from torpca._robust.halves import larger_side
-from torpca._robust.loyalty import watch
-from torpca._robust.precision import precision_law
-from torpca._robust.threshold import Threshold
 
 from torpca._core.moments import KeptMoments, KeptRowGram
 from torpca._core.subspace import SubspaceFinder
+from torpca._robust.candidates import two_sides
+from torpca._robust.rule import Along, Cutoffs, Rule
 from torpca._robust.sample import draw_sample
 from torpca._robust.scale import feature_scales
+from torpca._robust.settle import nearest, without_heaps
 from torpca._robust.start import find_start
 from torpca._select.rank import RankRule, choose_rank
 from torpca._sources import Weighted, as_source
+from torpca._stats.cutoffs import cutoff, cutoff_of_largest, of_largest, taper
 from torpca._stats.limits import exceeded_by, orthogonal_limit, seen_score_limit
 from torpca._stats.lines import (
-    Spread,
     describe_lines,
     few_numbers,
-    looks_clean,
-    taper,
     weighted_quantile,
+    weights_of_nearest_half,
 )
 from torpca._stats.outlyingness import (
     axes_of_extreme_kurtosis,
     outlyingness,
     pair_projections,
 )
-from torpca._stats.scatter import robust_scatter
+from torpca._stats.scatter import mahalanobis, robust_scatter, tightest_half
+from torpca._stats.spread import Spread
+from torpca._tuning import tuned, tuning
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 
@@ -43,7 +43,7 @@ def rng():
 # ---- lines -------------------------------------------------------------------------------------
 
 
-def tightest_half(values):
+def tightest_window(values):
     """Mean and variance of the tightest window of more than half of the values, by trying all."""
     v = np.sort(values)
     h = len(v) // 2 + 1
@@ -57,7 +57,7 @@ def tightest_half(values):
 def test_tightest_half_is_the_one_found_by_trying_all(n, seed, size):
     values = size * np.random.default_rng(seed).standard_normal(n)
     lines = describe_lines(values[:, None], np.ones(n))
-    mean, variance = tightest_half(values)
+    mean, variance = tightest_window(values)
     share = (n // 2 + 1) / n
     factor = share / chi2.cdf(chi2.ppf(share, 1), 3) * few_numbers(n) ** 2
     assert lines.location[0] == pytest.approx(mean, abs=1e-9 * size)
@@ -110,11 +110,11 @@ def test_weighted_quantile_reaches_its_share(share):
 
 def test_taper_is_whole_then_falls_smoothly_then_nothing():
     z = np.linspace(0, 6, 601)
-    w = taper(z)
-    assert np.all(w[z <= 2.5] == 1)
+    w = taper(z, 4.0)
+    assert np.all(w[z <= 3.2] == 1)
     assert np.all(w[z >= 4.0] == 0)
     assert np.all(np.diff(w) <= 0)
-    assert np.max(np.abs(np.diff(w))) < 0.02
+    assert np.max(np.abs(np.diff(w))) < 0.03
 
 
 # ---- spread of distances -----------------------------------------------------------------------
@@ -204,9 +204,11 @@ def test_a_group_of_two_in_five_is_on_the_axis_of_least_kurtosis():
     Z[:400, 3] += 30
     Y = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)[0] * np.sqrt(1000)
     P, kurtosis = axes_of_extreme_kurtosis(Y, np.ones(1000), rng())
-    side = larger_side(P[:, np.argmin(kurtosis)], np.ones(1000))
-    assert not side[:400].any()
-    assert side[400:].all()
+    sides = two_sides(P[:, np.argmin(kurtosis)], np.ones(1000))
+    bad, good = sorted(sides, key=np.sum)
+    assert bad[:400].all()
+    assert good[400:].all()
+    np.testing.assert_array_equal(bad + good, 1)
 
 
 # ---- start -------------------------------------------------------------------------------------
@@ -263,13 +265,13 @@ def test_the_start_does_not_depend_on_the_order_of_all_rows():
     np.testing.assert_array_equal(ways[0].keep[order], ways[1].keep)
 
 
-# ---- thresholds --------------------------------------------------------------------------------
+# ---- cut-offs and weights ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("trim", [0.0, 0.1, 0.37])
 def test_a_given_trim_leaves_out_that_share_and_the_farthest(trim):
     R = rng().random(250)
-    w = Threshold(np.ones(250), trim, rng())(R)
+    w = nearest(R, trim, np.ones(250))
     assert w.sum() == pytest.approx((1 - trim) * 250)
     assert np.all(np.diff(w[np.argsort(R)]) <= 0)
 
@@ -278,68 +280,104 @@ def test_rows_without_weight_stay_out_however_near():
     counts = np.ones(100)
     counts[:10] = 0
     R = np.append(np.zeros(10), 1 + rng().random(90))
-    for trim in (None, 0.1):
-        assert not Threshold(counts, trim, rng())(R)[:10].any()
+    assert not nearest(R, 0.1, counts)[:10].any()
+    assert not weights_of_nearest_half(R, counts)[:10].any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gaussian_tails_are_not_cut(seed):
+    z = np.random.default_rng(seed).standard_normal(2000)
+    assert cutoff(z, np.ones(2000)) == tuning().farthest
+    assert cutoff(np.append(z, [1e3, np.inf]), np.ones(2002)) == tuning().farthest
+
+
+def test_an_excess_in_the_tail_is_cut_and_rows_without_weight_are_none():
+    z = rng().standard_normal(2000)
+    z[:60] = 3.2
+    cut = cutoff(z, np.ones(2000))
+    assert 2.5 < cut <= 3.2
+    assert cutoff(z, np.where(np.arange(2000) < 60, 0.0, 1.0)) == tuning().farthest
+    with tuned(significance=1e9):
+        assert cutoff(z, np.ones(2000)) == tuning().farthest
+    assert tuning().significance < 10
+
+
+def test_a_group_beyond_a_gap_is_cut_off_and_good_rows_are_not():
+    z = np.append(np.clip(rng().standard_normal(600), -3, 3), np.full(400, 6.0))
+    assert 2.5 < cutoff(z, np.ones(1000)) < 5
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(20, 300), st.floats(0, 0.45), st.floats(2, 6))
+def test_cutting_leaves_most_rows_and_repeats_are_weights(seed, n, share, far):
+    g = np.random.default_rng(seed)
+    z = g.standard_normal(n)
+    z[: int(share * n)] = far + 0.1 * g.standard_normal(int(share * n))
+    counts = g.integers(1, 4, n)
+    cut = cutoff(z, counts.astype(float))
+    assert cut == pytest.approx(cutoff(np.repeat(z, counts), np.ones(counts.sum())))
+    assert tuning().tail <= cut <= tuning().farthest
+
+
+@pytest.mark.parametrize("count", [1, 3, 10])
+def test_the_largest_of_several_is_judged_as_one(count):
+    z = np.max(np.abs(rng().standard_normal((20_000, count))), axis=1)
+    one = of_largest(z, count)
+    # Bonferroni's bound is close in the tail.
+    assert np.mean(one > 2.5) == pytest.approx(0.0062, abs=0.002)
+    assert cutoff_of_largest(z, np.ones(20_000), count) > tuning().farthest
+    z[:2000] = 6.0
+    assert 3 < cutoff_of_largest(z, np.ones(20_000), count) <= 6
+
+
+def test_cutoffs_shrink_only():
+    first = Cutoffs(2.6, 5.0)
+    second = first.tightened(Cutoffs(3.0, 4.5, 7.0))
+    assert second == Cutoffs(2.6, 4.5, 7.0)
+    assert Cutoffs(1.0, 1.0).for_all_rows() == Cutoffs(tuning().least, tuning().least_along)
 
 
 def test_rows_that_leave_the_subspace_together_lose_their_weight():
     P = rng().standard_normal((1000, 3))
     P[:300, 1] = 8.0
-    w = watch(P, np.ones(1000)).loyalty(P)
+    R = np.sqrt(chi2.rvs(45, size=1000, random_state=1))
+    rule = Rule.by_residuals(R, np.ones(1000)).with_next(P, np.ones(1000))
+    w = rule.on_subspace(R, P)
     assert np.all(w[:300] == 0)
     assert np.mean(w[300:]) > 0.99
+    near, both = rule.weights(np, R**2, P)
+    np.testing.assert_allclose(both, w, atol=1e-12)
+    np.testing.assert_allclose(near, rule.near(R), atol=1e-12)
+
+
+def test_a_direction_along_which_most_rows_are_one_point_says_nothing():
+    P = np.zeros((100, 2))
+    P[:, 0] = rng().standard_normal(100)
+    P[:30, 1] = 1.0
+    along = Along.of(P, np.ones(100))
+    assert np.isfinite(along.scale[0])
+    assert np.isinf(along.scale[1])
+    assert np.all(along.z(P) < 5)
+
+
+def test_a_heap_of_equal_rows_has_no_vote_and_rows_in_the_subspace_do():
+    R = np.append(1 + rng().random(200), np.full(150, 1.5))
+    votes = without_heaps(R, np.ones(350))
+    np.testing.assert_array_equal(votes[:200], 1)
+    assert np.sum(votes[200:]) == pytest.approx(tuning().most_copies)
+    R[200:] = 0.0
+    np.testing.assert_array_equal(without_heaps(R, np.ones(350)), 1)
 
 
 # ---- scatter and limits ------------------------------------------------------------------------
 
 
-def test_gaussian_tails_look_clean_and_a_few_percent_of_far_rows_do_not():
-    z = rng().standard_normal(2000)
-    assert looks_clean(z, np.ones(2000))
-    z[:40] = 3.2
-    assert not looks_clean(z, np.ones(2000))
-    assert looks_clean(z, np.where(np.arange(2000) < 40, 0.0, 1.0))
-
-
-@pytest.mark.parametrize("f", [3, 45])
-def test_noise_of_one_level_gives_every_row_the_same_weight(f):
-    R = np.sqrt(np.random.default_rng(0).chisquare(f, 20_000))
-    assert precision_law(R, np.ones(len(R)), f) is None
-
-
-def test_a_row_of_more_noise_weighs_less_by_its_precision():
-    # Levels of an inverse gamma law: the expected precision given R is known.
-    rng = np.random.default_rng(1)
-    f, a = 45, 4.0
-    level = 1 / rng.gamma(a, 1.0, 50_000)
-    R = np.sqrt(level * rng.chisquare(f, len(level)))
-    w = precision_law(R, np.ones(len(R)), f).weights(R)
-    wanted = 1 / (1.0 + R**2 / 2)
-    np.testing.assert_allclose(w / np.mean(w), wanted / np.mean(wanted), rtol=0.1)
-    assert 0 < np.max(w) <= 1
-
-
-def test_rows_without_weight_do_not_decide_on_precision_and_weights_are_counts():
-    rng = np.random.default_rng(2)
-    R = np.sqrt(rng.chisquare(10, 400)) * np.exp(rng.standard_normal(400))
-    w = rng.integers(0, 4, 400)
-    there = w > 0
-    expected = precision_law(np.repeat(R, w), np.ones(np.sum(w)), 10)
-    found = precision_law(np.where(there, R, 1e8 * R), w.astype(float), 10)
-    assert found.size == pytest.approx(expected.size, rel=1e-12)
-    assert found.shape == pytest.approx(expected.shape, rel=1e-12)
-
-
-@pytest.mark.parametrize("shape", [(60, 5), (9, 40)])
-def test_freedom_is_the_number_of_equal_directions_beyond_the_subspace(shape):
-    n, d = shape
-    U = np.linalg.qr(rng().standard_normal((n, 5)))[0]
-    V = np.linalg.qr(rng().standard_normal((d, 5)))[0]
-    for rest, expected in (([1e-3] * 3, 3.0), ([1.0, 0.1, 0.1], 1.02**2 / 1.0002)):
-        X = (U * [90.0, 40.0, *rest]) @ V.T
-        finder = SubspaceFinder(as_source(X), np.max(np.abs(X), axis=1), False)
-        found = finder.freedom(np.ones(n), finder.find(np.ones(n), 2))
-        assert found == pytest.approx(expected, rel=1e-4)
+def test_concentration_inside_finds_the_tightest_half():
+    Y = rng().standard_normal((600, 3))
+    Y[:150, 2] = 6 + 0.2 * rng().standard_normal(150)
+    center, covariance = tightest_half(Y, np.ones(600), True, rng())
+    D = mahalanobis(Y, center, covariance)
+    assert np.min(D[:150]) > np.quantile(D[150:], 0.9)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 12])

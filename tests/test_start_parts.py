@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torpca._robust.flat import flat, principal_variances, sample_part
 
 from torpca._core.gram import near_top_of_gram, top_of_gram
-from torpca._core.subspace import SubspaceFinder, subspace_change
+from torpca._core.subspace import subspace_change
 from torpca._robust.sample import draw_sample
+from torpca._robust.sample_fit import principal_variances, sample_fit, sample_part
 from torpca._select.rank import RankRule
 from torpca._sources import as_source
 from torpca._stats.draw import some_rows
-from torpca._stats.lines import Spread, reweighted, rows_for_all
+from torpca._stats.lines import reweighted, rows_for_all
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -107,44 +107,6 @@ def test_directions_without_noise_are_exact():
     assert subspace_change(top_of_gram(G, 4)[0], V) < 1e-12
 
 
-# ---- skewness ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("sizes", ["flat", "slow", "one large"])
-def test_skewness_of_residuals_is_that_of_their_spectrum(sizes):
-    rng = np.random.default_rng(0)
-    j = np.arange(1, 101)
-    spread = {
-        "flat": np.ones(100),
-        "slow": 1 / np.sqrt(j + 10),
-        "one large": np.where(j == 1, 2.5, 1),
-    }
-    N = rng.standard_normal((20_000, 100)) * spread[sizes]
-    X = np.hstack([10 * rng.standard_normal((20_000, 1)), N])
-    source = as_source(X)
-    finder = SubspaceFinder(source, source.magnitudes(), True)
-    keep = np.ones(20_000)
-    fit = finder.find(keep, 1)
-    roots = np.cbrt(np.sum(N * N, axis=1))
-    expected = float(np.mean(((roots - roots.mean()) / roots.std()) ** 3))
-    assert finder.skewness(fit, keep, 0) == pytest.approx(expected, abs=0.08)
-    # Of few rows as well: their spectrum is wider than that of the law.
-    few = np.where(np.arange(20_000) < 500, 1.0, 0.0)
-    assert finder.skewness(fit, few, 0) == pytest.approx(expected, abs=0.15)
-    if sizes == "one large":  # a direction that stands out can be left out
-        assert abs(finder.skewness(fit, keep, 1)) < 0.05
-
-
-def test_distances_of_skew_rows_are_straightened():
-    spread = Spread(1.0, 0.1, 2.0, skew=0.4)
-    for z in (-1.0, 0.0, 2.5, 5.5, 40.0):
-        square = spread.square_at(z)
-        assert spread.z(np.sqrt(np.array([square])))[0] == pytest.approx(z, abs=1e-9)
-        assert spread.z_of_squares(np.array([square]))[0] == pytest.approx(z, abs=1e-9)
-    z = spread.z(np.linspace(0.0, 100.0, 1000))
-    assert np.all(np.diff(z) >= 0)
-
-
 # ---- subspaces of parts of the sample ----------------------------------------------------------
 
 
@@ -163,13 +125,16 @@ def long_sample(center, seed=0):
 def test_products_of_rows_say_what_the_rows_say(center):
     by_products, by_rows = long_sample(center)
     keep = np.where(np.arange(60) % 3 > 0, by_rows.weights, 0.0)
-    a, b = flat(by_products, keep, 4), flat(by_rows, keep, 4)
-    for name in ("residuals", "leverage", "variances"):
+    a, b = sample_fit(by_products, keep, 4), sample_fit(by_rows, keep, 4)
+    for name in ("residuals", "studentised", "leverage", "variances", "inside"):
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-6)
     np.testing.assert_allclose(np.abs(a.scores), np.abs(b.scores), atol=1e-8)
-    np.testing.assert_allclose(
-        np.abs(a.beside(keep, 2)), np.abs(b.beside(keep, 2)), atol=1e-6 * np.max(b.residuals)
-    )
+    beside, beyond = ([f.next_directions(keep, 2)[i] for f in (a, b)] for i in (0, 1))
+    np.testing.assert_allclose(*map(np.abs, beside), atol=1e-6 * np.max(b.residuals))
+    np.testing.assert_allclose(*beyond, rtol=1e-6)
+    T = np.random.default_rng(1).standard_normal((60, 3))
+    products = [f.part.largest_product(f, T) for f in (a, b)]
+    assert products[0] == pytest.approx(products[1], rel=1e-6)
     few = min(len(principal_variances(s, keep)) for s in (by_products, by_rows))
     np.testing.assert_allclose(
         principal_variances(by_products, keep)[: few - 1],
@@ -179,7 +144,7 @@ def test_products_of_rows_say_what_the_rows_say(center):
 
 
 @pytest.mark.parametrize("center", [True, False])
-def test_distances_from_a_flat_are_those_of_a_singular_value_decomposition(center):
+def test_distances_from_a_subspace_are_those_of_a_singular_value_decomposition(center):
     by_products, by_rows = long_sample(center, seed=1)
     keep = np.where(np.arange(60) < 40, by_rows.weights, 0.0)
     w = keep / keep.sum()
@@ -187,7 +152,7 @@ def test_distances_from_a_flat_are_those_of_a_singular_value_decomposition(cente
     _, s, Vt = np.linalg.svd(Z * np.sqrt(w)[:, None], full_matrices=False)
     expected = np.linalg.norm(Z - Z @ Vt[:4].T @ Vt[:4], axis=1)
     for sample in (by_products, by_rows):
-        found = flat(sample, keep, 4)
+        found = sample_fit(sample, keep, 4)
         np.testing.assert_allclose(found.residuals, expected, rtol=1e-6)
         np.testing.assert_allclose(found.variances, s[:4] ** 2, rtol=1e-10)
         leverage = np.sum((Z @ Vt[:4].T / s[:4]) ** 2, axis=1) / keep.sum()
@@ -206,7 +171,7 @@ def test_sphered_rows_have_unit_variances_and_no_covariances(center):
             np.testing.assert_allclose(w @ Y, 0.0, atol=1e-8)
 
 
-def test_rows_in_the_flat_are_at_no_distance():
+def test_rows_in_the_subspace_are_at_no_distance():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 80))
     X[:10] += rng.standard_normal((10, 80))
@@ -215,6 +180,6 @@ def test_rows_in_the_flat_are_at_no_distance():
     # Rows of a sample come in an order of their own.
     good = np.zeros(50)
     good[sample.copies[10:]] = 1.0
-    found = flat(sample, good, 3)
+    found = sample_fit(sample, good, 3)
     assert not np.any(found.residuals[good > 0])
     assert np.all(found.residuals[good == 0] > 0)

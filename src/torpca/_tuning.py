@@ -45,7 +45,7 @@ class Tuning:
     # ---- cut-offs
     tail: float = 1.96
     """Standard deviations at which the tail begins that is compared with the Gaussian one."""
-    significance: float = 3.0
+    significance: float = 4.0
     """Standard deviations by which the tail must hold more rows than it should."""
     farthest: float = 7.0
     """Cut-off of rows that show no such excess: one row in 10^12 is beyond it by chance."""

@@ -182,43 +182,6 @@ class SubspaceFinder:
         values = eigh(self.moments(keep)[1], eigvals_only=True, check_finite=False)
         return np.maximum(values[::-1], 0.0)
 
-    def freedom(self, keep: Keep, fit: Fit) -> float:
-        """Number of equal directions that spread as those of the kept rows beyond `fit` do.
-
-        (sum of their squared singular values)^2 over the sum of their squares; infinite where
-        there are none, or where that costs too much.
-        """
-        if self.solve is krylov_subspace:
-            return np.inf
-        G, size, _, _ = self._beyond(fit, keep)
-        rest = float(np.trace(G))
-        return 1.0 / float(np.sum(np.square(G / rest))) if rest > BLURRED * size else np.inf
-
-    def skewness(self, fit: Fit, keep: Keep, skip: int) -> float:
-        """Skewness of cubed roots of squared residuals of Gaussian rows with this spectrum.
-
-        That of the squares, sums of squares of noise of variances l_j, is sqrt(8) sum l^3 over
-        (sum l^2)^(3/2), of which the roots take off twice the coefficient of variation; none if all
-        l_j are equal. The `skip` largest are left out. Zero where that costs too much.
-        """
-        if self.solve is krylov_subspace:
-            return 0.0
-        G, size, _, _ = self._beyond(fit, keep)
-        n, rest = float(np.sum(keep)), float(np.trace(G))
-        if not rest > BLURRED * size:
-            return 0.0
-        G = G / rest  # in a unit in which nothing overflows
-        top = leading_of_gram(G, skip)[1] ** 2 if skip else np.zeros(0)
-        square = G @ G
-        powers = [np.trace(G), np.trace(square), np.sum(square * G)]
-        one, two, three = (float(p) - float(np.sum(top**e)) for e, p in enumerate(powers, 1))
-        # The spectrum of n rows is wider than that of the law they come from (Wishart).
-        two -= one**2 / n
-        three -= 3 * one * two / n + one**3 / n**2
-        if not (two > 0 and one > 0):
-            return 0.0
-        return float(np.sqrt(8.0) * three / two**1.5 - 2.0 * np.sqrt(2.0 * two) / one)
-
     def moments(self, keep: Keep) -> tuple[Floats | None, Floats]:
         """Mean of the kept rows (None if uncentred) and their Gram matrix about it.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from torpca._core.loop import Iteration
 from torpca._core.subspace import fix_signs, norm
+from torpca._robust.rule import Rule
 from torpca._robust.settle import Settled, scores_in_unit
 from torpca._robust.start import Start
 from torpca._select.rank import RankChoice
@@ -68,9 +69,8 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     left = None if settled.trimmed else left_out(settled, center)
     beyond = k < fit.V.shape[0]
     limits = limits_of(score, near, R, weights, k, beyond=beyond, center=center, left=left)
-    if not settled.trimmed and settled.rule.cuts.residual < GOOD and k:
-        # Moments of rows that were cut off near the limit say too little.
-        limits["orthogonal"] = max(limits["orthogonal"], settled.rule.residual.at(LIMIT))
+    if not settled.trimmed and k:
+        limits["orthogonal"] = max(limits["orthogonal"], limit_by_spread(settled.rule))
     new = new_limits(
         score, near, R, studentised, weights, k, beyond=beyond, center=center, left=left
     )
@@ -98,6 +98,14 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
         history=settled.history,
         converged=settled.converged,
     )
+
+
+def limit_by_spread(rule: Rule) -> float:
+    """Limit on orthogonal distances where rows were cut off near it: their moments say too little.
+
+    Zero where they were not.
+    """
+    return rule.residual.at(LIMIT) if rule.cuts.residual < GOOD else 0.0
 
 
 def left_out(settled: Settled, center: bool) -> LeftOut | None:

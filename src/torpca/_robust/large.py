@@ -1,6 +1,6 @@
 """Many rows: learn from a part of them, then pass over all of them a few times.
 
-The iterations of `torpca._robust.small` settle on a part of the rows what a good row is. Then a
+The iterations of `torpca._robust.settle` settle on a part of the rows what a good row is. Then a
 pass over all rows weighs each of them and multiplies the good ones with the subspace at hand: A V,
 where A is their Gram matrix. That much of A is known exactly; the rest is known from the part. The
 top directions of the two together are the next subspace, and the last if they did not move.
@@ -22,7 +22,7 @@ from torpca._core.loop import Iteration
 from torpca._core.moments import weighted
 from torpca._core.subspace import fix_signs, subspace_change
 from torpca._robust.concentrate import ROUGHLY
-from torpca._robust.describe import RobustFit
+from torpca._robust.describe import RobustFit, limit_by_spread
 from torpca._robust.options import Options
 from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look, product
 from torpca._robust.rule import Cutoffs, Rule, free_part
@@ -378,6 +378,7 @@ def summary(
     near = np.where((good > 0) & ~far, counts, 0.0)
     beyond = k < at.V.shape[0]
     limits = limits_of(score[judges], near, R[judges], good, k, beyond=beyond, center=at.centered)
+    limits["orthogonal"] = max(limits["orthogonal"], limit_by_spread(at.rule))
     # No products of all rows are stored: of short rows they are a good part of the data.
     n_good = float(keep @ sample_weight)
     square = float(np.einsum("i,i,i,i->", keep, sample_weight, R, R))

@@ -48,6 +48,8 @@ class SampleFit:
 
         Also the mean squares (count,) of the weighted rows along them. To a few digits.
         """
+        if count == 0:
+            return np.zeros((len(weights), 0)), np.zeros(0)
         P, squares = self.part.beside(self, weights, count)
         return P, squares / max(float(np.sum(weights)), 1e-300)
 

@@ -214,7 +214,7 @@ class Weigher:
         near = np.where(self.there, rule.near(R), 0.0)
         if 2 * float(near @ counts) < float(np.sum(counts)) * (1 - 1e-9):
             near = np.where(weights_of_nearest_half(R, counts) > 0, 1.0, 0.0)
-        if self.looks < MAX_VERDICTS and rule.residual.scale > 0:
+        if self.looks < MAX_VERDICTS and rule.residual.scale > 0 and tuning().n_next:
             self.W = self.finder.beyond(self.fit, near * counts, tuning().n_next)
             P = self.fit.rows().matmul(self.W)
             rule = rule.with_next(P[rows], near[rows] * votes, self.settled, on_all=True)
@@ -278,7 +278,9 @@ def without_heaps(R: Floats, weights: Floats) -> Floats:
 
     As in the sample: a row that is there more often than some times the middle one.
     """
-    _, copies = np.unique(np.float32(R), return_inverse=True)
+    unit = float(np.median(R[R > 0])) if np.any(R > 0) else 1.0
+    # To the digits in which equal rows have equal residuals.
+    _, copies = np.unique(np.float32(np.minimum(R / unit, 1e30)), return_inverse=True)
     counts = np.bincount(copies, weights)
     most = tuning().most_copies * float(np.median(counts))
     fewer = weights * np.minimum(1.0, most / np.maximum(counts, 1e-300))[copies]

@@ -24,8 +24,8 @@ def cutoff(z: Floats, weights: Floats) -> float:
     """
     t = tuning()
     there = (z < t.farthest) & (weights > 0)
-    order = np.argsort(z[there], kind="stable")
-    s, w = z[there][order], weights[there][order]
+    s, copies = np.unique(z[there], return_inverse=True)
+    w = np.bincount(copies, weights[there], minlength=len(s))
     tail = int(np.searchsorted(s, t.tail))
     if tail == len(s):
         return t.farthest
@@ -35,7 +35,9 @@ def cutoff(z: Floats, weights: Floats) -> float:
     if not clear.any():
         return t.farthest
     drop = float(np.max((beyond - expected)[clear]))
-    first = tail + min(int(np.count_nonzero(beyond > drop * (1 + 1e-9))), len(beyond) - 1)
+    # Rows that are equal go together, if more than half of them are to go.
+    kept = int(np.count_nonzero(beyond - 0.5 * w[tail:] > drop))
+    first = tail + min(kept, len(beyond) - 1)
     # Midway between the last row that is kept and the first that is dropped.
     middle = 0.5 * (s[max(first - 1, 0)] + s[first])
     return float(min(max(middle, t.tail), t.farthest))
