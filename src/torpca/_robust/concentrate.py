@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torpca._robust.rule import Cutoffs, Rule
+from torpca._robust.rule import Cutoffs, Rule, n_next
 from torpca._robust.sample import Sample
 from torpca._robust.sample_fit import SampleFit, principal_variances, sample_fit
 from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
@@ -128,7 +128,8 @@ def weighed(sample: Sample, fit: SampleFit, *, with_inside: bool) -> tuple[Rule,
     near = weights * rule.near(R)
     P = np.zeros((len(R), 0))
     if rule.residual.scale > 0:
-        P = fit.next_directions(near, tuning().n_next)[0]
+        count = n_next(len(R), sample.Z.shape[1], fit.scores.shape[1])
+        P = fit.next_directions(near, count)[0]
         rule = rule.with_next(P, near, ROUGHLY)
     if with_inside:
         rule = rule.with_inside(fit.inside, weights, ROUGHLY)

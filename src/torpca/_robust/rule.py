@@ -16,6 +16,8 @@ from torpca._tuning import tuning
 # A row that nearly spans a direction by itself has no residual to speak of; its studentised
 # residual is not allowed to divide by less.
 LEAST_FREE = 1e-3
+# Rows for each direction beyond the subspace, at least, to look along some of them.
+ROWS_PER_DIRECTION = 3
 
 
 def free_part(h: Array, keep: Array, xp: Any = np) -> Array:
@@ -25,6 +27,16 @@ def free_part(h: Array, keep: Array, xp: Any = np) -> Array:
     one that has none shows the subspace's own error: 1 + h.
     """
     return xp.clip(1.0 - keep * h, LEAST_FREE, None) * (1.0 + (1.0 - keep) * h)
+
+
+def n_next(n_rows: int, n_features: int, rank: int) -> int:
+    """How many of the next principal directions rows are looked at along.
+
+    None if there are few rows for each of them: then each is the direction of a row or two, and
+    these are far out along it whatever they are.
+    """
+    beyond = min(n_rows, n_features) - rank
+    return tuning().n_next if n_rows >= ROWS_PER_DIRECTION * beyond else 0
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder, norm
 from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.options import Options
-from torpca._robust.rule import Rule, free_part
+from torpca._robust.rule import Rule, free_part, n_next
 from torpca._robust.start import Start, find_start
 from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource
@@ -214,8 +214,9 @@ class Weigher:
         near = np.where(self.there, rule.near(R), 0.0)
         if 2 * float(near @ counts) < float(np.sum(counts)) * (1 - 1e-9):
             near = np.where(weights_of_nearest_half(R, counts) > 0, 1.0, 0.0)
-        if self.looks < MAX_VERDICTS and rule.residual.scale > 0 and tuning().n_next:
-            self.W = self.finder.beyond(self.fit, near * counts, tuning().n_next)
+        count = n_next(*self.finder.source.shape, self.fit.V.shape[1])
+        if self.looks < MAX_VERDICTS and rule.residual.scale > 0 and count:
+            self.W = self.finder.beyond(self.fit, near * counts, count)
             P = self.fit.rows().matmul(self.W)
             rule = rule.with_next(P[rows], near[rows] * votes, self.settled, on_all=True)
             rule = replace(
