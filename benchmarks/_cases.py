@@ -49,7 +49,7 @@ def hard(name: str, size: Size, fraction: float, noise: float = 0.01) -> Cell:
 
 
 SMALL: Size = (1000, 30, 4)
-FEW_OUT = "bad, 2 noise off, "
+BAD = "bad, 2 noise off, "
 PLANTED = (
     # Many rows, of which a part is iterated on; long rows, of which few make up the sample.
     family("e", (8500, 200, 3), 0.4),
@@ -70,9 +70,9 @@ PLANTED = (
         if (cell.size, cell.fraction, cell.noise) == (USUAL, 0.12, 0.05)
         and cell.data
         in (
-            FEW_OUT + "3 out in one direction",
-            FEW_OUT + "5 out in one direction",
-            FEW_OUT + "10 out in 5 directions",
+            BAD + "3 out in one direction",
+            BAD + "5 out in one direction",
+            BAD + "10 out in 5 directions",
             "good, 5 out in one direction",
         )
     ),
