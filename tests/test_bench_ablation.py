@@ -1,0 +1,257 @@
+"""What `benchmarks/ablation.py` changes, on which tables, and how it counts."""
+
+from collections import Counter
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from benchmarks import ablation
+from benchmarks._cases import PLANTED, REAL, real_fits, real_sets
+from benchmarks._changes import CHANGES, NUMBERS, OFF, scaled
+from benchmarks._families import FAMILIES, HARD
+from benchmarks._second import GOOD, USUAL
+from benchmarks.ablation import CELLS, Figure
+from torpca import OutlierRobustPCA
+from torpca._robust import concentrate, start
+from torpca._robust.sample import draw_sample
+from torpca._select.rank import RankRule
+from torpca._sources import as_source
+from torpca._tuning import Tuning, tuning
+from torpca.datasets import make_outlier_subspace
+
+OFF_BY_NAME = {change.what: change for change in OFF}
+
+
+def a_sample(X, rank):
+    source = as_source(X)
+    rng = np.random.default_rng(0)
+    magnitudes, ones = np.max(np.abs(X), axis=1), np.ones(len(X))
+    return draw_sample(source, magnitudes, RankRule(given=rank), True, ones, None, rng)
+
+
+@pytest.fixture(scope="module")
+def two_groups():
+    """Rows on which every kind of candidate is tried."""
+    made = make_outlier_subspace(300, 10, 2, 0.3, outliers="c", noise=0.01, random_state=0)
+    return a_sample(made.X, 2)
+
+
+def tried(sample):
+    found = start.candidates(sample, RankRule(given=2), np.random.default_rng(0))
+    return {candidate.name for candidate in found}
+
+
+# ---- changes -------------------------------------------------------------------------------------
+
+
+def test_every_number_is_halved_and_doubled():
+    assert Counter(c.what for c in NUMBERS) == dict.fromkeys((f.name for f in fields(Tuning)), 2)
+    for change in NUMBERS:
+        with change.made() as changed:
+            differ = [
+                f.name
+                for f in fields(Tuning)
+                if getattr(changed, f.name) != getattr(Tuning(), f.name)
+            ]
+        assert differ == [change.what]
+    assert len(CHANGES) == len(NUMBERS) + len(OFF)
+
+
+@pytest.mark.parametrize(
+    ("name", "halved", "doubled"),
+    [
+        ("n_pairs", 150, 600),
+        ("n_next", 1, 6),
+        ("tail", 0.98, 3.92),
+        ("part_rows", (1000, 2500), (4000, 10_000)),
+        ("closer", 1.03, 1.12),  # in its distance from one, as the next ones
+        ("taper", 0.9, 0.6),
+        ("leverage", 1.15, 1.6),
+        ("majority", 0.505, 0.52),  # in its distance from a half
+    ],
+)
+def test_how_numbers_are_halved_and_doubled(name, halved, doubled):
+    assert scaled(name, 0.5) == halved
+    assert scaled(name, 2.0) == doubled
+
+
+def test_factors_stay_factors():
+    # No change makes a factor by which one thing must exceed another one below which it must be.
+    for factor in (0.5, 2.0):
+        for name in ("gap", "next_variance", "closer", "more", "looser", "leverage"):
+            assert scaled(name, factor) > 1
+        assert 0 < scaled("taper", factor) < 1
+        assert 0.5 < scaled("majority", factor) < 1
+
+
+@pytest.mark.parametrize("name", ["strict", "all", "side", "subsets"])
+def test_a_candidate_switched_off_is_not_tried(name, two_groups):
+    every = {"pairs", "strict", "all", "side", "subsets"}
+    assert tried(two_groups) == every
+    with OFF_BY_NAME[f'candidate "{name}"'].made():
+        assert tried(two_groups) == every - {name}
+    assert tried(two_groups) == every
+
+
+def test_without_distances_inside_no_row_is_left_out_for_them():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 8))
+    X[:20] *= 10.0
+    X += 0.01 * rng.standard_normal(X.shape)
+    sample = a_sample(X, 2)
+    far = np.max(np.abs(sample.Z), axis=1) > 5
+    near = np.where(far, 0.0, sample.weights)
+    assert np.sum(concentrate.step(sample, near, 2)[0][far]) < 1
+    with OFF_BY_NAME["inside distance in steps"].made():
+        assert np.sum(concentrate.step(sample, near, 2)[0][far]) > 5
+
+
+def test_without_the_leverage_test_all_leverage_rows_come_back():
+    cell = next(c for c in PLANTED if c.size == USUAL and c.data.endswith("5 out in one direction"))
+    X = cell.draw(0).X
+
+    def inside():
+        rng, rule = np.random.default_rng(0), RankRule(given=5)
+        magnitudes, ones = np.max(np.abs(X), axis=1), np.ones(len(X))
+        found = start.find_start(
+            as_source(X), magnitudes, rule, center=True, weights=ones, n_sample=None, rng=rng
+        )
+        return found.cuts.inside
+
+    assert np.isfinite(inside())
+    with OFF_BY_NAME["leverage test"].made():
+        assert inside() == np.inf
+
+
+def test_without_a_limit_on_copies_a_heap_has_all_its_votes():
+    X = np.random.default_rng(0).standard_normal((100, 5))
+    X[:40] = X[0]
+    assert np.max(a_sample(X, 2).weights) == tuning().most_copies
+    with OFF_BY_NAME["limit on copies"].made():
+        assert np.max(a_sample(X, 2).weights) == 40
+
+
+@pytest.mark.parametrize("name", ["tightness", "number"])
+def test_without_a_choice_no_candidate_wins_by_it(name, two_groups):
+    one = next(start.candidates(two_groups, RankRule(given=2), np.random.default_rng(0)))
+    better = {"limit": one.limit / 2, "next_variance": one.next_variance / 4, "gap": 4 * one.gap}
+    tight = concentrate.replace(one, share=0.6, **better)
+    few = concentrate.replace(one, residuals=one.residuals + 2 * one.limit * (one.keep > 0))
+    with OFF_BY_NAME[f"choice by {name}"].made():
+        by_tightness = start.tighter(tight, one)
+        by_number = start.holds_more(one, few, two_groups.weights)
+    assert (by_tightness, by_number) == ((False, True) if name == "tightness" else (True, False))
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_changes_leave_nothing_behind(change):
+    def now():
+        return tuning(), start.outlying_halves, concentrate.weighed
+
+    before = now()
+    with change.made():
+        assert now() != before
+    assert now() == before
+
+
+@pytest.mark.parametrize("change", OFF, ids=[change.what for change in OFF])
+def test_without_a_part_there_still_is_a_fit(change):
+    made = make_outlier_subspace(300, 10, 2, 0.2, noise=0.01, random_state=0)
+    with change.made():
+        model = OutlierRobustPCA(2).fit(made.X)
+    assert np.mean(model.predict(made.X)[made.outliers]) < 0
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def test_all_kinds_of_tables_are_there():
+    assert len(CELLS) == len(PLANTED)  # names of their own
+    assert 50 <= len(PLANTED) <= 70
+    by_part = {part: {c.data for c in PLANTED if c.part == part} for part in ("families", "hard")}
+    assert by_part == {"families": set(FAMILIES.values()), "hard": set(HARD)}
+    kinds = {c.data.split(", at ")[0] for c in PLANTED if c.part == "near"}
+    assert kinds == set(GOOD) - {"t3", "t5"}
+    leverage = {c.data.split(",")[0] for c in PLANTED if c.part == "leverage"}
+    assert leverage == {"bad", "good", "t3 tails", "t5 tails"}
+
+
+@pytest.mark.parametrize("cell", [c for c in PLANTED if c.part in ("families", "hard")])
+def test_tables_are_as_their_cell_says(cell):
+    X, bad, basis = cell.draw(0)
+    assert X.shape == cell.size[:2]
+    assert basis.shape == cell.size[1:]
+    assert np.sum(bad) == round(cell.fraction * cell.size[0])
+    np.testing.assert_array_equal(X, cell.draw(0).X)
+
+
+def test_real_sets_that_are_there(tmp_path):
+    assert real_sets(tmp_path) == []
+    rng = np.random.default_rng(0)
+    X = np.outer(rng.standard_normal(60), [3.0, 2.0, 1.0, 1.0])
+    X += 0.1 * rng.standard_normal(X.shape)
+    X[:6, 3] += 8.0
+    np.savez(tmp_path / "hbk.npz", X=X, y=np.arange(60) < 6)
+    (tmp_path / "baselines.csv").write_text("dataset,n,d,method,scaling,k\n")
+    (tmp_path / "robpca.csv").write_text("dataset,scaling,k\nhbk,standard,1\n")
+    assert real_sets(tmp_path) == ["hbk"]
+    assert [fit() for fit in real_fits("hbk", tmp_path)] == [1.0]
+
+
+# ---- counting ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("case", "before", "after", "expected"),
+    [
+        ("cell", 1.0, 1.1, ""),
+        ("cell", 1.09, 1.11, "lost"),
+        ("cell", 1.0, np.inf, "lost"),
+        ("cell", 2.0, 1.05, "gained"),
+        ("cell", 2.0, 1.2, ""),
+        ("hbk", 0.9, 0.895, ""),
+        ("hbk", 0.9, 0.88, "lost"),
+        ("hbk", 0.9, 0.92, "gained"),
+    ],
+)
+def test_what_is_lost_and_gained(case, before, after, expected):
+    case = PLANTED[0].name if case == "cell" else case
+    assert ablation.lost_or_gained(case, before, after) == expected
+
+
+def test_a_line_counts_cases_errors_and_time():
+    one, two = list(CELLS)[:2]
+    name = OFF[0].name
+    figures = {
+        one: {"": Figure(1.0, 1.0, 0), name: Figure(3.0, 2.0, 0)},
+        two: {"": Figure(1.0, 1.0, 0), name: Figure(np.inf, 1.0, 2)},
+        "hbk": {"": Figure(0.8, 2.0, 0), name: Figure(0.9, 3.0, 0)},
+    }
+    line = ablation.line(name, figures)
+    shown = [line[column] for column in ablation.COLUMNS]
+    assert shown == ['candidate "strict"', "off", 2, 0, 0, 1, 2, 1.5]
+    assert line["cases"]["lost"] == [one, two]
+    assert line["figures"]["hbk"] == [0.8, 0.9]
+
+
+def test_an_error_is_counted_and_ends_nothing():
+    def broken():
+        raise ValueError
+
+    found = ablation.figure([broken, lambda: 1.0], np.inf)
+    assert (found.value, found.raised) == (np.inf, 1)
+
+
+def test_changes_are_seen_by_the_fits():
+    cell = next(c.name for c in PLANTED if c.size == (100, 10, 2))
+    name = next(c.name for c in NUMBERS if c.what == "farthest")
+    (line,) = ablation.lines([cell], [name], processes=1)
+    before, after = line["figures"][cell]
+    assert before != after
+    assert line["raised"] == 0
+
+
+def test_the_real_sets_have_names_of_their_own():
+    assert len(set(REAL)) == len(REAL)
+    assert not set(REAL) & set(CELLS)
