@@ -18,10 +18,10 @@ from torpca._numbers import whole
 from torpca._robust.fit import RobustFit, robust_fit
 from torpca._robust.options import Options
 from torpca._robust.origin import far_origin
-from torpca._robust.scale import feature_scales
+from torpca._robust.scaled import scaled_fit
 from torpca._robust.start import Start
 from torpca._select.rank import RankChoice, RankRule
-from torpca._sources import Columns, RowSource
+from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
 from torpca._sources.parallel import single_threaded_blas
 from torpca._warn import warn
@@ -64,7 +64,8 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
     center : bool, default=True
         Whether to subtract the mean of the good rows.
     scale : bool, default=False
-        Whether to divide each feature by a robust standard deviation first.
+        Whether to divide each feature by its standard deviation first: that of the rows that the
+        fit keeps. They are found in turn, three fits in all.
     whiten : bool, default=False
         Whether `transform` divides by the standard deviations of the good rows.
     sample_size : int or "auto", default="auto"
@@ -112,6 +113,10 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         after the last component and the share `explained`.
     start_ : Start
         Where the fit was started: `name` of the candidate, `n_sample` rows looked at.
+    route_ : str
+        How the fit went: "rows", on all rows at once; "span", in the span of few, long ones;
+        "passes", on a part of many rows and then in passes over all; "exact", the same for rows
+        without noise.
     history_ : tuple of Iteration
         One record per iteration.
     n_iter_ : int
@@ -167,6 +172,7 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
     weights_: npt.NDArray[Any]
     rank_: RankChoice
     start_: Start
+    route_: str
 
     def __init__(
         self,
@@ -222,14 +228,13 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         rng = _generator(self.random_state)
         origin = far_origin(source, weights) if self.center else None
         rows = source if origin is None else source.centered(origin)
-        self._feature_scale = feature_scales(rows, weights, rng) if self.scale else None
         self._counts = None if np.all(weights == 1.0) else weights
-        if self._feature_scale is not None:
-            rows = Columns(rows, 1.0 / self._feature_scale)
         # Most products are small, and threads that wait for each other take longer over them
         # than one; blocks of rows are worked on several at a time all the same.
         with single_threaded_blas:
-            fit = robust_fit(rows, self._options(), weights, rng)
+            scaled = scaled_fit(rows, self._options(), weights, rng) if self.scale else None
+            fit = scaled.fit if scaled else robust_fit(rows, self._options(), weights, rng)
+        self._feature_scale = scaled.scales if scaled else None
         self._keep_fit(source, fit, origin)
         self._warn(fit, weights)
         return self
@@ -272,7 +277,7 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
             rounding,
         )
         self.weights_ = source.export(fit.weights)
-        self.rank_, self.start_ = fit.rank, fit.start
+        self.rank_, self.start_, self.route_ = fit.rank, fit.start, fit.route
         self.history_, self.n_iter_, self.converged_ = fit.history, len(fit.history), fit.converged
 
     def _warn(self, fit: RobustFit, weights: Floats) -> None:
