@@ -35,7 +35,7 @@ def test_scales_and_components_are_those_of_the_good_rows(share, seed):
     model = OutlierRobustPCA(3, scale=True).fit(X)
     # Good rows near a limit may count in part. Scales of the first round are off by 5 % and more.
     np.testing.assert_allclose(model.scale_, scales, rtol=0.04)
-    assert subspace_error(model.components_.T, V) < 0.01
+    assert subspace_error(model.components_.T, V) < 0.03
 
 
 def test_with_all_rows_kept_it_is_standard_scaler_and_pca():
