@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -29,11 +30,12 @@ FEW_POINTS, POINTS_PER_DIMENSION = 20, 5
 REPEATED = 4
 # Of so few rows, more than this share may be flagged although all are good.
 FEW_ROWS, FEW_FLAGGED = 30, 0.05
-# Other starts are looked at if more rows than this share are flagged, or more than this share are
-# within this many times a limit: both are rare where the good rows stand out.
-MANY_FLAGGED, CLOSE, HOW_CLOSE = 0.1, 0.03, 2.0
-# Labels that differ in more than this share of the rows are not the same.
-CHANGED = 0.02
+# All other starts are looked at if more rows than this share are flagged but within this many times
+# a limit, which is rare where the good rows stand out; one of them if more than this are flagged.
+CLOSE, HOW_CLOSE, MANY_FLAGGED = 0.03, 2.0, 0.1
+# Labels that differ in more than this share of the rows, and more rows than so many, are not the
+# same: limits found from few rows differ a little each time.
+CHANGED, CHANGED_ROWS = 0.02, 2
 # A direction in which the kurtosis of the kept rows is smaller than this joins two groups of like
 # size, six standard deviations apart: 3 is that of Gaussian rows, 1.8 of uniform ones, 1 the least.
 TWO_GROUPS = 1.4
@@ -153,14 +155,15 @@ def other_scales(it: Fitted) -> str | None:
 
 def other_starts(it: Fitted) -> str | None:
     """Another start flags other rows."""
-    probe = it.probe
-    close = (it.distances > 1) & (it.distances < HOW_CLOSE)
-    doubtful = it.share(it.distances > 1) > MANY_FLAGGED or it.share(close) > CLOSE
-    if probe is None or it.trimmed or not doubtful:
+    probe, beyond = it.probe, it.distances > 1
+    if probe is None or it.trimmed:
         return None
-    for fit in probe.from_other_starts():
+    starts = None if it.share(beyond & (it.distances < HOW_CLOSE)) > CLOSE else 0
+    if starts == 0 and it.share(beyond) > MANY_FLAGGED:
+        starts = 1
+    for fit in islice(probe.from_other_starts(), starts):
         changed = probe.share_changed(probe.first, fit)
-        if changed > CHANGED:
+        if changed > max(CHANGED, CHANGED_ROWS / len(probe.Z)):
             now, then = count_flagged(probe.first), count_flagged(fit)
             of_some = "" if probe.known else f" of {counted(len(probe.Z), 'row')} looked at"
             return (
