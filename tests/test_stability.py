@@ -1,6 +1,7 @@
 """What a fit says of its own dependence on the start and on the number of components."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from sklearn.exceptions import NotFittedError
 
 from tests._shared import warnings_of
 from torpca import OutlierRobustPCA, load_model, save_model
+from torpca._answer import answer
+from torpca._report.words import stability_words
 from torpca._robust import stability
 from torpca.datasets import make_outlier_subspace
 
@@ -135,3 +138,19 @@ def test_one_group_is_not_taken_for_two(law):
 
 def test_a_given_share_to_leave_out_is_not_compared_with_other_starts():
     assert "where the fit starts" not in said(OutlierRobustPCA(2, trim=0.3), two_planes())
+
+
+# ---- the report ----------------------------------------------------------------------------------
+
+
+def test_the_report_says_when_the_number_of_components_matters():
+    X = planted().X
+    model = OutlierRobustPCA(2).fit(X)
+    found = model.stability_
+    (said,) = stability_words(answer(model, X))
+    assert f"{found.n_flagged} with 2 components" in said
+    assert f"{found.refits[0].n_flagged} with 1 component," in said
+    assert stability_words(answer(model, X[:50], new=True)) == []
+    same = tuple(replace(refit, share_changed=0.0) for refit in found.refits)
+    alike = replace(answer(model, X), stability=replace(found, refits=same))
+    assert stability_words(alike) == []
