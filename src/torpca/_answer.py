@@ -14,6 +14,7 @@ from torpca._core.loop import Iteration
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._names import feature_names
 from torpca._ordinary import largest_angle, ordinary_pca
+from torpca._robust.stability import Stability
 from torpca._select.rank import RankChoice
 from torpca._shares import signed_shares
 from torpca._sources import as_source
@@ -84,6 +85,8 @@ class Answer:
     """... and for each the features that put it where it is, as in `features`."""
     new: bool = False
     """Whether the rows are others than those of the fit."""
+    stability: Stability | None = None
+    """What becomes of the fit with other choices, where that is known."""
 
     @cached_property
     def numbered(self) -> bool:
@@ -163,6 +166,7 @@ def answer(
         sampled=sampled,
         sampled_features=top_shares(model, source, sampled).named(names),
         new=new,
+        stability=None if new else getattr(model, "stability_", None),
     )
 
 

@@ -114,7 +114,8 @@ def load_model(path: str | os.PathLike[str]) -> OutlierRobustPCA:
     OutlierRobustPCA
         It judges new rows exactly as the model that was saved, and can be fitted again. What
         the training rows had one by one (`support_`, `weights_`, `score_distances_`,
-        `orthogonal_distances_`, `outlier_type_`, `start_`) it does not have.
+        `orthogonal_distances_`, `outlier_type_`, `start_`, `route_`, `stability_`) it does not
+        have.
 
     Raises
     ------

@@ -8,38 +8,24 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from torpca._core.subspace import MEAN_ULPS, norm
 from torpca._estimators.base import RobustSubspaceEstimator
+from torpca._estimators.doubts import Fitted, doubts
 from torpca._estimators.fitting import checked_fit
-from torpca._estimators.settled import still_moving
 from torpca._names import FROM_ZERO
-from torpca._numbers import whole
 from torpca._robust.fit import RobustFit, robust_fit
 from torpca._robust.options import Options
 from torpca._robust.origin import far_origin
-from torpca._robust.scale import feature_scales
+from torpca._robust.scaled import scaled_fit
+from torpca._robust.stability import Probe, Stability
 from torpca._robust.start import Start
 from torpca._select.rank import RankChoice, RankRule
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
 from torpca._sources.parallel import single_threaded_blas
 from torpca._warn import warn
-
-# With fewer rows in agreement than this, those that disagree could as well be the good ones.
-AGREEMENT = 0.525
-# With more than half of the rows flagged and fewer than this share near the subspace, it is not
-# only that good rows fall into groups inside it.
-NEAR = 0.75
-# Half of the rows lie near some subspace whatever they mean if they are no more different points
-# than this, and so many for each dimension, ...
-FEW_POINTS, POINTS_PER_DIMENSION = 20, 5
-# ... unless there are few rows anyway: points must be repeated more often than this.
-REPEATED = 4
-# Of so few rows, more than this share may be flagged although all are good.
-FEW_ROWS, FEW_FLAGGED = 30, 0.05
-# When this many agree better on another subspace, they may be the good ones.
-RIVALS = 0.48
 
 
 class OutlierRobustPCA(RobustSubspaceEstimator):
@@ -64,7 +50,8 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
     center : bool, default=True
         Whether to subtract the mean of the good rows.
     scale : bool, default=False
-        Whether to divide each feature by a robust standard deviation first.
+        Whether to divide each feature by its standard deviation first: that of the rows that the
+        fit keeps. They are found in turn, three fits in all.
     whiten : bool, default=False
         Whether `transform` divides by the standard deviations of the good rows.
     sample_size : int or "auto", default="auto"
@@ -112,6 +99,16 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         after the last component and the share `explained`.
     start_ : Start
         Where the fit was started: `name` of the candidate, `n_sample` rows looked at.
+    route_ : str
+        How the fit went: "rows", on all rows at once; "span", in the span of few, long ones;
+        "passes", on a part of many rows and then in passes over all; "exact", the same for rows
+        without noise.
+    stability_ : Stability
+        How many rows are flagged, and how far the subspace moves, with one component fewer and
+        more and from other starts: `n_flagged` of the fit, and `refits`, each with `what` was
+        different, `n_components`, `n_flagged`, `share_changed` of the labels and
+        `subspace_change`. Found when first asked for, on at most 2000 rows, which the model holds
+        for it. Rows count as flagged beyond a limit, whatever `contamination` says.
     history_ : tuple of Iteration
         One record per iteration.
     n_iter_ : int
@@ -167,6 +164,9 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
     weights_: npt.NDArray[Any]
     rank_: RankChoice
     start_: Start
+    route_: str
+    _probe: Probe | None
+    _stability: Stability | None
 
     def __init__(
         self,
@@ -222,16 +222,28 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         rng = _generator(self.random_state)
         origin = far_origin(source, weights) if self.center else None
         rows = source if origin is None else source.centered(origin)
-        self._feature_scale = feature_scales(rows, weights, rng) if self.scale else None
         self._counts = None if np.all(weights == 1.0) else weights
-        if self._feature_scale is not None:
-            rows = Columns(rows, 1.0 / self._feature_scale)
         # Most products are small, and threads that wait for each other take longer over them
         # than one; blocks of rows are worked on several at a time all the same.
         with single_threaded_blas:
-            fit = robust_fit(rows, self._options(), weights, rng)
-        self._keep_fit(source, fit, origin)
-        self._warn(fit, weights)
+            scaled = scaled_fit(rows, self._options(), weights, rng) if self.scale else None
+            fit = scaled.fit if scaled else robust_fit(rows, self._options(), weights, rng)
+            self._feature_scale = scaled.scales if scaled else None
+            self._keep_fit(source, fit, origin)
+            if self._feature_scale is not None:
+                rows = Columns(rows, 1.0 / self._feature_scale)
+            self._probe, self._stability = Probe.of(rows, fit, weights, self._options()), None
+            about = Fitted(
+                fit=fit,
+                weights=weights,
+                distances=-self._scores(*self._training),
+                limit=self.cutoffs_["orthogonal"],
+                trimmed=not isinstance(self.trim, str),
+                scales_agreed=scaled is None or scaled.agreed,
+                probe=self._probe,
+            )
+            for doubt in doubts(about):
+                warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning)
         return self
 
     def _options(self) -> Options:
@@ -272,71 +284,24 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
             rounding,
         )
         self.weights_ = source.export(fit.weights)
-        self.rank_, self.start_ = fit.rank, fit.start
+        self.rank_, self.start_, self.route_ = fit.rank, fit.start, fit.route
         self.history_, self.n_iter_, self.converged_ = fit.history, len(fit.history), fit.converged
 
-    def _warn(self, fit: RobustFit, weights: Floats) -> None:
-        """Say what a careful user would want to know about the fit."""
-        doubts = []
-        near = fit.orthogonal_distances <= self.cutoffs_["orthogonal"]
-        agree = float(np.sum(weights[near]) / np.sum(weights))
-        if isinstance(self.trim, str) and agree < AGREEMENT:
-            doubts.append(
-                f"only {agree:.0%} of the rows agree on a subspace of {fit.V.shape[1]} dimensions, "
-                "so the others could as well be the good ones. Look at the two distances of all "
-                "rows, and try another n_components"
+    @property
+    def stability_(self) -> Stability:
+        """What becomes of the fit with other choices; found when it is first asked for."""
+        check_is_fitted(self)
+        probe = getattr(self, "_probe", None)
+        if probe is None:
+            raise AttributeError(
+                "stability_ is found by fitting some of the rows again, and this model has none: "
+                "it was read from a file, or its rows live where picking some takes a pass over "
+                "all. Fit a part of them, as a NumPy array."
             )
-        elif agree < NEAR and (flagged := self._share_flagged(weights)) > 0.5:
-            doubts.append(
-                f"{flagged:.0%} of the rows are beyond a limit, so the others could as well be the "
-                "bad ones. Look at the two distances of all rows, and try another n_components"
-            )
-        elif isinstance(self.trim, str) and fit.start.others > RIVALS:
-            doubts.append(
-                f"{fit.start.others:.0%} of the rows agree better on another subspace of "
-                f"{fit.V.shape[1]} dimensions than most rows do on this one, so there may be no "
-                "one subspace for more than half of them. Look at the two distances of all rows, "
-                "and try another n_components"
-            )
-        k = fit.V.shape[1]
-        n = float(np.sum(weights))  # a row of weight two is that row twice
-        if n <= FEW_ROWS and self._share_flagged(weights) > FEW_FLAGGED:
-            doubts.append(
-                f"there are only {n:g} rows with a part in the fit. Limits found from so few are "
-                "rough, and good rows may well be beyond them. Look at the two distances of the "
-                "flagged rows before you leave them out"
-            )
-        if fit.rank.rule == "given" and k < fit.rank.rank:
-            what = f"spread in {k} directions and no more" if k else "are all equal"
-            doubts.append(
-                f"the good rows {what}, so there are fewer components than the {fit.rank.rank} "
-                "asked for. Give a smaller n_components, or leave repeated rows out"
-            )
-        elif few_points(fit.start, k):
-            points = fit.start.n_points
-            what = "one and the same" if points == 1 else f"only {points} different ones"
-            doubts.append(
-                f"half of the rows are {what}, so that they lie near a subspace of {k} dimensions "
-                "whatever they mean, and others may look far off. Look at the flagged rows, try "
-                "another n_components, or leave repeated rows out"
-            )
-        if fit.rank.rule == "edge":
-            doubts.append(
-                f"n_components='auto' found no gap in the variances and stopped at the most it "
-                f"considers for so many rows, {fit.rank.rank}, explaining "
-                f"{fit.rank.explained:.0%}. Give n_components"
-            )
-        if (moved := still_moving(fit.converged, fit.history)) is not None:
-            doubts.append(
-                f"the subspace still moved by {moved:.1e} in iteration {whole(len(fit.history))}. "
-                "Try a larger max_iter, or another n_components"
-            )
-        for doubt in doubts:
-            warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning)
-
-    def _share_flagged(self, weights: Floats) -> float:
-        flagged = self._scores(*self._training) < self.offset_
-        return float(np.sum(weights[flagged]) / np.sum(weights))
+        if self._stability is None:
+            with single_threaded_blas:
+                self._stability = probe.stability()
+        return self._stability
 
     def _check_rank(self, n: int, d: int) -> None:
         if n < 2:
@@ -351,12 +316,6 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
                 f"for X of {n} rows with a part in the fit and {d} features. Ask for fewer, or "
                 "for n_components='auto'."
             )
-
-
-def few_points(start: Start, k: int) -> bool:
-    """Whether half of the rows are so few different points that they lie near any subspace."""
-    few = start.n_points <= FEW_POINTS + POINTS_PER_DIMENSION * k
-    return few and REPEATED * start.n_points < start.n_sample
 
 
 def _generator(random_state: Any) -> np.random.Generator:

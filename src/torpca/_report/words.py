@@ -20,6 +20,8 @@ BY_CHANCE = 0.01
 NEARLY, ROUGHLY = 5.0, 45.0
 # A drop in variance of fewer times than this leaves open which directions come before it.
 UNCLEAR = 1.5
+# Labels that differ in more than this share of the rows are not the same.
+CHANGED = 0.02
 # Extreme rows described in a sentence.
 DESCRIBED = 3
 
@@ -172,7 +174,24 @@ def rank_words(answer: Answer) -> list[str]:
             "No number of components stands out, so as many were taken as describe the share of "
             f"the variance that is wanted (90\u00a0% unless another was asked for): {k}."
         )
-    return [why, explained]
+    return [why, explained, *stability_words(answer)]
+
+
+def stability_words(answer: Answer) -> list[str]:
+    """How many rows other numbers of components flag, if they are others."""
+    found = answer.stability
+    if found is None:
+        return []
+    others = [refit for refit in found.refits if refit.n_components != found.n_components]
+    if all(refit.share_changed <= CHANGED for refit in others):
+        return []
+    some = f" of {whole(found.n_rows)} looked at" if found.n_rows < len(answer.ids) else ""
+    numbers = {refit.n_components: refit.n_flagged for refit in others}
+    numbers[found.n_components] = found.n_flagged
+    said = listed(
+        [f"{whole(m)} with {counted(k, 'component')}" for k, m in sorted(numbers.items())]
+    )
+    return [f"How many rows{some} are flagged depends on this number: {said}."]
 
 
 def fit_words(answer: Answer) -> str:

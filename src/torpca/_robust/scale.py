@@ -1,11 +1,14 @@
-"""A robust scale for each feature."""
+"""A robust scale for each feature: from a sample at first, then from the rows that a fit kept."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from torpca._sources import RowSource
-from torpca._sources.base import Floats
+from torpca._core.moments import weighted_total
+from torpca._sources import Columns, RowSource
+from torpca._sources.base import Array, Floats, Rows, place
 from torpca._stats.draw import some_rows
 from torpca._stats.lines import EQUAL, describe_lines
 
@@ -13,6 +16,8 @@ from torpca._stats.lines import EQUAL, describe_lines
 SCALE_ROWS, FEWEST_ROWS, MOST_NUMBERS = 2000, 100, 2**26
 # Binary digits of a scale.
 DIGITS = 36
+# Share of its mean below which the deviation of a feature is rounding.
+ROUNDING = 1e-13
 # Numbers handled at a time.
 AT_A_TIME = 2**20
 
@@ -39,7 +44,34 @@ def feature_scales(source: RowSource, weights: Floats, rng: np.random.Generator)
         plain = np.sqrt((w @ np.square(P - mean)) / np.sum(w))
         found = np.where(lines.inner > EQUAL, lines.inner, plain)
         scales[part] = np.where(found > EQUAL, found * size, 1.0)
-    # Sums in another order differ in their last digits. Without these, equal rows stay equal, and
-    # a row of weight two is that row twice, digit by digit.
+    return rounded(scales)
+
+
+def scales_of_kept(source: RowSource, weights: Floats, before: Floats) -> Floats:
+    """Standard deviation of the rows of `weights` (n,) in each feature, (n_features,).
+
+    As `sklearn.preprocessing.StandardScaler` has it. A feature in which they are all equal keeps
+    the scale it had `before`.
+    """
+    # In the unit of the earlier scales no square of a kept row is beyond every float.
+    rows, total = Columns(source, 1.0 / before), float(np.sum(weights))
+    mean = weighted_total(rows, weights) / total
+
+    def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+        return (), (place(xp, weights[rows], block) @ (block * block),)
+
+    # About the mean, in a pass of its own: a difference of large sums would be rounding.
+    (squares,) = rows.centered(mean).sweep(kernel, weights > 0)[1]
+    deviations = np.sqrt(squares / total)
+    # Numbers that are equal differ from their mean by its rounding.
+    there = deviations > np.maximum(EQUAL, ROUNDING * np.abs(mean))
+    return np.where(there, rounded(before * deviations), before)
+
+
+def rounded(scales: Floats) -> Floats:
+    """Scales without their last digits, in which sums in another order differ.
+
+    So equal rows stay equal, and a row of weight two is that row twice, digit by digit.
+    """
     mantissa, exponent = np.frexp(scales)
     return np.ldexp(np.round(mantissa * 2.0**DIGITS) / 2.0**DIGITS, exponent)

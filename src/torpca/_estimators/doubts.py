@@ -1,0 +1,222 @@
+"""What a careful user would want to know about a fit, in words: each doubt and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from torpca._estimators.settled import still_moving
+from torpca._numbers import counted, whole
+from torpca._robust.describe import RobustFit
+from torpca._robust.stability import Probe, count_flagged
+from torpca._robust.start import Start
+from torpca._sources.base import Floats, Mask
+from torpca._stats.outlyingness import axes_of_extreme_kurtosis
+
+# With fewer rows in agreement than this, those that disagree could as well be the good ones.
+AGREEMENT = 0.525
+# With more than half of the rows flagged and fewer than this share near the subspace, it is not
+# only that good rows fall into groups inside it.
+NEAR = 0.75
+# When this many agree better on another subspace, they may be the good ones.
+RIVALS = 0.48
+# Half of the rows lie near some subspace whatever they mean if they are no more different points
+# than this, and so many for each dimension, ...
+FEW_POINTS, POINTS_PER_DIMENSION = 20, 5
+# ... unless there are few rows anyway: points must be repeated more often than this.
+REPEATED = 4
+# Of so few rows, more than this share may be flagged although all are good.
+FEW_ROWS, FEW_FLAGGED = 30, 0.05
+# All other starts are looked at if more rows than this share are flagged but within this many times
+# a limit, which is rare where the good rows stand out; one of them if more than this are flagged.
+CLOSE, HOW_CLOSE, MANY_FLAGGED = 0.03, 2.0, 0.1
+# Labels that differ in more than this share of the rows, and more rows than so many, are not the
+# same: limits found from few rows differ a little each time.
+CHANGED, CHANGED_ROWS = 0.02, 2
+# A direction in which the kurtosis of the kept rows is smaller than this joins two groups of like
+# size, six standard deviations apart: 3 is that of Gaussian rows, 1.8 of uniform ones, 1 the least.
+TWO_GROUPS = 1.4
+# Directions among which it is looked for, and rows for each that it takes.
+MOST_DIRECTIONS, ROWS_PER_DIRECTION = 20, 20
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fit and what is asked about it."""
+
+    fit: RobustFit
+    weights: Floats
+    """How often each row counts, (n,)."""
+    distances: Floats
+    """The larger of the two distances of each row, in units of its limit, (n,)."""
+    limit: float
+    """Limit on the orthogonal distance."""
+    trimmed: bool
+    """Whether the user said which share of the rows to leave out."""
+    scales_agreed: bool
+    """Whether the scales of the features keep the rows from which they come."""
+    probe: Probe | None
+
+    def share(self, rows: Mask) -> float:
+        """Share of the rows of a mask, by weight."""
+        return float(np.sum(self.weights[rows]) / np.sum(self.weights))
+
+    @property
+    def rank(self) -> int:
+        """Number of components."""
+        return self.fit.V.shape[1]
+
+
+def doubts(it: Fitted) -> Iterator[str]:
+    """Sentences about what may be wrong with a fit, without a full stop."""
+    for doubt in (disagreement, two_groups, other_scales, other_starts, few_rows, few_points):
+        said = doubt(it)
+        if said is not None:
+            yield said
+    rank = it.fit.rank
+    if rank.rule == "edge":
+        yield (
+            f"n_components='auto' found no gap in the variances and stopped at the most it "
+            f"considers for so many rows, {rank.rank}, explaining {rank.explained:.0%}. Give "
+            "n_components"
+        )
+    if (moved := still_moving(it.fit.converged, it.fit.history)) is not None:
+        yield (
+            f"the subspace still moved by {moved:.1e} in iteration {whole(len(it.fit.history))}. "
+            "Try a larger max_iter, or another n_components"
+        )
+
+
+def disagreement(it: Fitted) -> str | None:
+    """Half of the rows or more may be on the other side."""
+    agree, flagged = it.share(it.fit.orthogonal_distances <= it.limit), it.share(it.distances > 1)
+    others = it.fit.start.others
+    if not it.trimmed and agree < AGREEMENT:
+        return (
+            f"only {agree:.0%} of the rows agree on a subspace of {it.rank} dimensions, "
+            "so the others could as well be the good ones. Look at the two distances of all "
+            "rows, and try another n_components"
+        )
+    if agree < NEAR and flagged > 0.5:
+        return (
+            f"{flagged:.0%} of the rows are beyond a limit, so the others could as well be the "
+            "bad ones. Look at the two distances of all rows, and try another n_components"
+        )
+    if not it.trimmed and others > RIVALS:
+        return (
+            f"{others:.0%} of the rows agree better on another subspace of {it.rank} dimensions "
+            "than most rows do on this one, so there may be no one subspace for more than half of "
+            "them. Look at the two distances of all rows, and try another n_components"
+        )
+    return None
+
+
+def two_groups(it: Fitted) -> str | None:
+    """The kept rows are two groups of like size inside the subspace."""
+    probe, k = it.probe, min(it.rank, MOST_DIRECTIONS)
+    if probe is None or not probe.in_features or k == 0:
+        return None
+    w = it.fit.weights[probe.rows] * probe.weights
+    inside = w > 0
+    w = w[inside] / np.sum(w)
+    if len(w) < ROWS_PER_DIRECTION * k or it.fit.scales[k - 1] == 0.0:
+        return None
+    mean = 0.0 if it.fit.mean is None else it.fit.mean
+    Y = (probe.Z[inside] - mean) @ (it.fit.V[:, :k] / it.fit.scales[:k])
+    Y -= w @ Y
+    theta, Q = np.linalg.eigh((Y * w[:, None]).T @ Y)
+    if not theta[0] > 1e-6 * theta[-1]:
+        return None
+    P, kurtosis = axes_of_extreme_kurtosis(Y @ (Q / np.sqrt(theta)), w, np.random.default_rng(0))
+    at = int(np.argmin(kurtosis))
+    if kurtosis[at] >= TWO_GROUPS:
+        return None
+    share = float(np.sum(w[P[:, at] > 0]))
+    return (
+        f"the rows with a part in the fit are two groups, of {max(share, 1 - share):.0%} and "
+        f"{min(share, 1 - share):.0%} of them, far apart inside the subspace. If one of them is "
+        "bad, it has one of the components to itself. Plot the scores, and fit the groups apart "
+        "or try one component fewer"
+    )
+
+
+def other_scales(it: Fitted) -> str | None:
+    """Scales of the kept rows would keep others."""
+    if it.scales_agreed:
+        return None
+    return (
+        "with features divided by the standard deviations of the rows it keeps, the fit would keep "
+        "others. Scale the features yourself, by what you know of them, and leave scale=False"
+    )
+
+
+def other_starts(it: Fitted) -> str | None:
+    """Another start flags other rows."""
+    probe, beyond = it.probe, it.distances > 1
+    if probe is None or it.trimmed:
+        return None
+    starts = None if it.share(beyond & (it.distances < HOW_CLOSE)) > CLOSE else 0
+    if starts == 0 and it.share(beyond) > MANY_FLAGGED:
+        starts = 1
+    for fit in islice(probe.from_other_starts(), starts):
+        changed = probe.share_changed(probe.first, fit)
+        if changed > max(CHANGED, CHANGED_ROWS / len(probe.Z)):
+            now, then = count_flagged(probe.first), count_flagged(fit)
+            of_some = "" if probe.known else f" of {counted(len(probe.Z), 'row')} looked at"
+            return (
+                f"the flagged rows depend on where the fit starts. With another random_state "
+                f"{changed:.0%} of the rows have another label: {whole(then)}{of_some} are flagged "
+                f"there, {whole(now)} here{by_rank(probe)}. Look at stability_, and try another "
+                "n_components"
+            )
+    return None
+
+
+def by_rank(probe: Probe) -> str:
+    """How many rows are flagged with one component fewer and more, in words."""
+    parts = [
+        f"{whole(refit.n_flagged)} with {counted(refit.n_components, 'component')}"
+        for refit in probe.by_rank()
+    ]
+    return f"; {' and '.join(parts)}" if parts else ""
+
+
+def few_rows(it: Fitted) -> str | None:
+    """Too few rows for limits."""
+    n = float(np.sum(it.weights))  # a row of weight two is that row twice
+    if n > FEW_ROWS or it.share(it.distances > 1) <= FEW_FLAGGED:
+        return None
+    return (
+        f"there are only {n:g} rows with a part in the fit. Limits found from so few are "
+        "rough, and good rows may well be beyond them. Look at the two distances of the "
+        "flagged rows before you leave them out"
+    )
+
+
+def few_points(it: Fitted) -> str | None:
+    """Good rows that are few different points, or fewer than it takes."""
+    rank, k = it.fit.rank, it.rank
+    if rank.rule == "given" and k < rank.rank:
+        what = f"spread in {k} directions and no more" if k else "are all equal"
+        return (
+            f"the good rows {what}, so there are fewer components than the {rank.rank} "
+            "asked for. Give a smaller n_components, or leave repeated rows out"
+        )
+    if not mostly_few_points(it.fit.start, k):
+        return None
+    points = it.fit.start.n_points
+    what = "one and the same" if points == 1 else f"only {points} different ones"
+    return (
+        f"half of the rows are {what}, so that they lie near a subspace of {k} dimensions "
+        "whatever they mean, and others may look far off. Look at the flagged rows, try "
+        "another n_components, or leave repeated rows out"
+    )
+
+
+def mostly_few_points(start: Start, k: int) -> bool:
+    """Whether half of the rows are so few different points that they lie near any subspace."""
+    few = start.n_points <= FEW_POINTS + POINTS_PER_DIMENSION * k
+    return few and REPEATED * start.n_points < start.n_sample
