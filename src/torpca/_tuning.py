@@ -25,13 +25,15 @@ class Tuning:
     """... but so many, ..."""
     rows_per_direction: int = 10
     """... and so many for each component asked for."""
+    first_rows: int = 600
+    """Rows of the sample on which candidate halves are found, twice as many as for each component."""
     most_copies: int = 10
     """A row that is there more often than this many times the middle one counts as that often."""
 
     # ---- candidate halves
     n_pairs: int = 300
     """Directions through pairs of rows along which outlyingness is measured."""
-    line_rows: int = 800
+    line_rows: int = 300
     """Rows by which location and scale along such a direction are found."""
     n_axes: int = 10
     """Principal axes among which those of extreme kurtosis are looked for."""
