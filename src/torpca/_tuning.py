@@ -25,12 +25,13 @@ class Tuning:
     """... but so many, ..."""
     rows_per_direction: int = 10
     """... and so many for each component asked for."""
-    first_rows: int = 600
-    """Rows of the sample on which candidate halves are found, twice as many as for each component."""
     most_copies: int = 10
     """A row that is there more often than this many times the middle one counts as that often."""
 
     # ---- candidate halves
+    first_rows: int = 600
+    """Rows of the sample on which they are found, at least twice `rows_per_direction` for each
+    component."""
     n_pairs: int = 300
     """Directions through pairs of rows along which outlyingness is measured."""
     line_rows: int = 300

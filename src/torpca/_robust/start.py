@@ -22,6 +22,8 @@ from torpca._tuning import tuning
 
 # Margins are wider by as many standard deviations of a share of the rows.
 ROUGH = 8.0
+# Samples of more than this many times the rows of a part are worth one.
+WORTH_A_PART = 1.5
 # Standard deviations by which a share of a part of the sample may be off.
 UNSURE = 2.0
 # Digits in which different rows differ.
@@ -71,9 +73,10 @@ def find_start(
     `magnitudes` (n_rows,) are those of `source.magnitudes()`.
     """
     sample = draw_sample(source, magnitudes, rule, center, weights, n_sample, rng)
-    # As in FAST-MCD (Rousseeuw and Van Driessen 1999), candidates are found on a part of the sample,
-    # and those that may be the best are concentrated once more on all of it.
-    part = sample.first(rows_of_part(rule))
+    # As in FAST-MCD (Rousseeuw and Van Driessen 1999), candidates are found on a part of the
+    # sample, and those that may be the best are concentrated once more on all of it.
+    count = rows_of_part(rule)
+    part = sample.first(count) if len(sample.Z) > WORTH_A_PART * count else sample
     found = distinct(candidates(part, rule, rng))
     last = found if part is sample else on_all_of(sample, contenders(found, part.weights), rule)
     best = best_of(last, sample.weights)
@@ -179,9 +182,7 @@ def leaves_less(a: Candidate, b: Candidate) -> bool:
         return False
     gap, next_variance, closer = margins(a, b)
     larger_gap = a.gap > gap * b.gap and a.next_variance <= closer * b.next_variance
-    return larger_gap or (
-        next_variance * a.next_variance < b.next_variance and a.limit < b.limit
-    )
+    return larger_gap or (next_variance * a.next_variance < b.next_variance and a.limit < b.limit)
 
 
 def margins(a: Candidate, b: Candidate) -> tuple[float, float, float]:
