@@ -22,10 +22,12 @@ MAX_CHOICES = 3
 A_FEW = 0.005
 # ... and so will subspaces that differ by less than this many times what chance makes them.
 BY_CHANCE = 1.5
-# A candidate that leaves this many times as much as another after a step will not catch up.
+# Where chance alone leaves out this many times the noise, nothing can be said.
+TOO_FEW = 3.0
+# A candidate that leaves this many times as much as another is not the same, nor will it catch up.
 HOPELESS = 4.0
 # How closely spreads are found: the start is not the answer, and a step is not the start.
-ROUGHLY, IN_A_STEP = 1e-3, 1e-2
+ROUGHLY, IN_A_STEP = 1e-3, 3e-2
 # Standard deviations within which good rows are counted.
 COUNTED = 3.0
 
@@ -185,16 +187,15 @@ def alike(fit: SampleFit, keep: Floats, other: Candidate, sample: Sample) -> boo
     """Whether rows `keep` (m,), and the subspace fitted to them, are those of another candidate.
 
     The error of a subspace leaves some of the variance inside it out: of n rows, and noise of
-    variance v in p directions, about v (sqrt(p) + sqrt(k))^2 / n (Marchenko and Pastur 1967). Where
-    that is more than v, subspaces of the same rows are not alike.
+    variance v in p directions, about v (sqrt(p) + sqrt(k))^2 / n (Marchenko and Pastur 1967).
     """
     if float(np.sum(np.abs(keep - other.keep))) <= A_FEW * float(np.sum(sample.weights)):
         return True
     k = fit.V.shape[1]
-    if k == 0 or k != other.fit.V.shape[1]:
+    less, more = sorted((fit.noise, other.fit.noise))
+    if k == 0 or k != other.fit.V.shape[1] or more > HOPELESS * less:
         return False
     errors = 1 / np.count_nonzero(keep) + 1 / other.n_rows
     chance = BY_CHANCE * (np.sqrt(sample.Z.shape[1]) + np.sqrt(k)) ** 2 * errors
     # By the noise of the tighter one: bad rows in the other have made its noise large.
-    noise = min(fit.noise, other.fit.noise)
-    return chance < 1 and left_out(fit, other.fit) <= chance * noise
+    return chance < TOO_FEW and left_out(fit, other.fit) <= chance * less
