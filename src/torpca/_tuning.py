@@ -29,9 +29,12 @@ class Tuning:
     """A row that is there more often than this many times the middle one counts as that often."""
 
     # ---- candidate halves
+    first_rows: int = 600
+    """Rows of the sample on which they are found, at least twice `rows_per_direction` for each
+    component."""
     n_pairs: int = 300
     """Directions through pairs of rows along which outlyingness is measured."""
-    line_rows: int = 800
+    line_rows: int = 300
     """Rows by which location and scale along such a direction are found."""
     n_axes: int = 10
     """Principal axes among which those of extreme kurtosis are looked for."""

@@ -21,7 +21,7 @@ from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
 # Rows by which tries are judged at first, and tries that are judged by all rows.
-JUDGES, FINALISTS = 300, 3
+JUDGES, FINALISTS = 300, 5
 # A difference of squares of rows of size one is this accurate.
 ROUNDED_SQUARE = 1e-12
 # A side of fewer rows than this share is no half.

@@ -9,7 +9,7 @@ import numpy as np
 
 from torpca._robust.rule import Cutoffs, Rule, n_next
 from torpca._robust.sample import Sample
-from torpca._robust.sample_fit import SampleFit, principal_variances, sample_fit
+from torpca._robust.sample_fit import SampleFit, left_out, principal_variances, sample_fit
 from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._sources.base import Floats
 from torpca._stats.lines import weights_of_nearest_half
@@ -18,10 +18,16 @@ from torpca._tuning import tuning
 
 # How often the number of components may be chosen again meanwhile.
 MAX_CHOICES = 3
-# Sets of rows that differ in less than this share of all rows will end as one.
+# Sets of rows that differ in less than this share of all rows will end as one, ...
 A_FEW = 0.005
-# How closely spreads are found: the start is not the answer.
-ROUGHLY = 1e-3
+# ... and so will subspaces that differ by less than this many times what chance makes them.
+BY_CHANCE = 1.5
+# Where chance alone leaves out this many times the noise, nothing can be said.
+TOO_FEW = 3.0
+# A candidate that leaves this many times as much as another is not the same, nor will it catch up.
+HOPELESS = 4.0
+# How closely spreads are found: the start is not the answer, and a step is not the start.
+ROUGHLY, IN_A_STEP = 1e-3, 3e-2
 # Standard deviations within which good rows are counted.
 COUNTED = 3.0
 
@@ -33,8 +39,8 @@ class Candidate:
     name: str
     keep: Floats
     """Weights (m,) of the rows that agree."""
-    residuals: Floats
-    """Studentised residuals (m,) of all rows."""
+    fit: SampleFit
+    """Their subspace, and all rows beside it."""
     choice: RankChoice
     cuts: Cutoffs
     n_rows: int
@@ -55,22 +61,28 @@ class Candidate:
 
 
 def concentrated(
-    name: str, sample: Sample, half: Floats, rule: RankRule, known: Sequence[Candidate] = ()
+    name: str,
+    sample: Sample,
+    half: Floats,
+    rule: RankRule,
+    known: Sequence[Candidate] = (),
+    steps: int | None = None,
 ) -> Candidate:
     """Concentrate a half, with a given number of components or one that its rows ask for.
 
-    A half that leads to the rows of a candidate that is `known` is that candidate again.
+    A half that leads to the subspace of a candidate that is `known` is that candidate again.
     """
+    steps = tuning().steps if steps is None else steps
     if rule.given is not None:
         choice = choose_rank(rule, np.zeros(min(sample.Z.shape)))
         if rule.given >= np.count_nonzero(half) - sample.center:
             half = sample.weights  # half of them lie in so many directions whatever they are
-        return of_rank(name, sample, half, choice, known)
+        return of_rank(name, sample, half, choice, known, steps)
     # Different rows: repeated ones say nothing more about directions.
     variances, n_rows = principal_variances(sample, half), int(np.count_nonzero(half))
     choice = choose_rank(rule, variances, 2 * n_rows)
     for _ in range(MAX_CHOICES):
-        now = of_rank(name, sample, half, choice, known)
+        now = of_rank(name, sample, half, choice, known, steps)
         if now.exact:
             break
         choice = choose_rank(rule, principal_variances(sample, now.keep), 2 * n_rows)
@@ -82,7 +94,7 @@ def concentrated(
     # it and the few bad rows that are in this half: only the fit tells.
     exact = exact_rank(variances, n_rows)
     if not now.exact and exact is not None:
-        again = of_rank(name, sample, half, exact, known)
+        again = of_rank(name, sample, half, exact, known, steps)
         now = again if again.exact else now
     if now.exact and now.choice.rank < sample.Z.shape[1]:  # in all directions, all rows lie
         return replace(now, choice=replace(now.choice, rule="exact"))
@@ -90,57 +102,68 @@ def concentrated(
 
 
 def of_rank(
-    name: str, sample: Sample, half: Floats, choice: RankChoice, known: Sequence[Candidate]
+    name: str,
+    sample: Sample,
+    half: Floats,
+    choice: RankChoice,
+    known: Sequence[Candidate],
+    steps: int,
 ) -> Candidate:
     """Concentration steps with a number of components."""
-    keep = half
-    for _ in range(tuning().steps):
-        for other in known:
-            if other.choice.rank == choice.rank and alike(keep, other.keep, sample):
+    keep, cuts = half, Cutoffs()
+    fit = sample_fit(sample, keep, choice.rank)
+    for i in range(steps + 1):
+        others = [other for other in known if other.choice.rank == choice.rank]
+        for other in others:
+            if alike(fit, keep, other, sample):
                 return replace(other, name=name, choice=choice)
-        keep, cuts = step(sample, keep, choice.rank)
-    return described(name, sample, keep, choice, cuts)
+        if i == steps or (i and any(behind(fit, other) for other in others)):
+            break
+        keep, cuts = step(sample, fit)
+        fit = sample_fit(sample, keep, choice.rank)
+    return described(name, sample, fit, keep, choice, cuts)
 
 
-def step(sample: Sample, keep: Floats, rank: int) -> tuple[Floats, Cutoffs]:
-    """One concentration step: rows near the subspace of the rows `keep` (m,), and not far out.
+def behind(fit: SampleFit, other: Candidate) -> bool:
+    """Whether another candidate, a majority, leaves so much less that one need not go on."""
+    return other.share >= tuning().majority and fit.noise > HOPELESS * other.fit.noise
+
+
+def step(sample: Sample, fit: SampleFit) -> tuple[Floats, Cutoffs]:
+    """One concentration step: rows near the subspace of some rows, and not far out.
 
     Distances inside are measured by the rows that are kept: a group of bad rows that has one of the
     directions to itself is far out inside, however near. At least half of the rows stay.
     """
-    fit = sample_fit(sample, keep, rank)
     rule, on = weighed(sample, fit, with_inside=True)
     total = float(np.sum(sample.weights))
-    nearest = weights_of_nearest_half(fit.studentised, sample.weights)
-    near = sample.weights * rule.near(fit.studentised)
     both = on * rule.by_distance_inside(fit.inside)
     # Each test in turn is given up if less than half of the rows pass.
-    for weights in (both, on, near, nearest):
+    for weights in (both, on, sample.weights * rule.near(fit.studentised)):
         if 2 * float(np.sum(weights)) >= total * (1 - 1e-9):
             return weights, rule.cuts
-    return nearest, rule.cuts
+    return weights_of_nearest_half(fit.studentised, sample.weights), rule.cuts
 
 
 def weighed(sample: Sample, fit: SampleFit, *, with_inside: bool) -> tuple[Rule, Floats]:
     """The rule that the rows of the sample give, and their weights (m,) by it but for `inside`."""
     R, weights = fit.studentised, sample.weights
-    rule = Rule.by_residuals(R, weights, settled=ROUGHLY)
+    rule = Rule.by_residuals(R, weights, settled=IN_A_STEP)
     near = weights * rule.near(R)
     P = np.zeros((len(R), 0))
     if rule.residual.scale > 0:
         count = n_next(len(R), sample.Z.shape[1], fit.scores.shape[1])
         P = fit.next_directions(near, count)[0]
-        rule = rule.with_next(P, near, ROUGHLY)
+        rule = rule.with_next(P, near, IN_A_STEP)
     if with_inside:
-        rule = rule.with_inside(fit.inside, weights, ROUGHLY)
+        rule = rule.with_inside(fit.inside, weights, IN_A_STEP)
     return rule, weights * rule.on_subspace(R, P)
 
 
 def described(
-    name: str, sample: Sample, keep: Floats, choice: RankChoice, cuts: Cutoffs
+    name: str, sample: Sample, fit: SampleFit, keep: Floats, choice: RankChoice, cuts: Cutoffs
 ) -> Candidate:
-    """How well the rows `keep` (m,) agree on their subspace."""
-    fit = sample_fit(sample, keep, choice.rank)
+    """How well the rows `keep` (m,) agree on their subspace, that of `fit`."""
     spread = Spread.of(fit.studentised, keep, ROUGHLY)
     following = 0.0
     if not spread.exact:
@@ -150,7 +173,7 @@ def described(
     return Candidate(
         name=name,
         keep=keep,
-        residuals=fit.studentised,
+        fit=fit,
         choice=choice,
         cuts=cuts,
         n_rows=int(np.count_nonzero(keep)),
@@ -161,6 +184,19 @@ def described(
     )
 
 
-def alike(a: Floats, b: Floats, sample: Sample) -> bool:
-    """Whether two sets of rows, by their weights, are the same but for a few."""
-    return float(np.sum(np.abs(a - b))) <= A_FEW * float(np.sum(sample.weights))
+def alike(fit: SampleFit, keep: Floats, other: Candidate, sample: Sample) -> bool:
+    """Whether rows `keep` (m,), and the subspace fitted to them, are those of another candidate.
+
+    The error of a subspace leaves some of the variance inside it out: of n rows, and noise of
+    variance v in p directions, about v (sqrt(p) + sqrt(k))^2 / n (Marchenko and Pastur 1967).
+    """
+    if float(np.sum(np.abs(keep - other.keep))) <= A_FEW * float(np.sum(sample.weights)):
+        return True
+    k = fit.V.shape[1]
+    less, more = sorted((fit.noise, other.fit.noise))
+    if k == 0 or k != other.fit.V.shape[1] or more > HOPELESS * less:
+        return False
+    errors = 1 / np.count_nonzero(keep) + 1 / other.n_rows
+    chance = BY_CHANCE * (np.sqrt(sample.Z.shape[1]) + np.sqrt(k)) ** 2 * errors
+    # By the noise of the tighter one: bad rows in the other have made its noise large.
+    return chance < TOO_FEW and left_out(fit, other.fit) <= chance * less

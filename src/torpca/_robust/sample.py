@@ -39,6 +39,21 @@ class Sample:
     products: Floats | None
     """Z Z', if the rows are long and few."""
 
+    def first(self, count: int) -> Sample:
+        """The first rows of Z, in a random order as they are, as a sample of their own."""
+        if len(self.Z) <= count:
+            return self
+        drawn = self.copies < count
+        return Sample(
+            self.Z[:count],
+            self.weights[:count],
+            self.center,
+            self.copies[drawn],
+            self.rows[drawn],
+            self.n_features,
+            None if self.products is None else self.products[:count, :count],
+        )
+
     def spread_out(self, inside: Floats, n: int) -> Mask:
         """Mask over all n rows of those whose row of Z has at least half of its weight `inside`."""
         mask = np.zeros(n, dtype=bool)

@@ -43,6 +43,12 @@ class SampleFit:
         """Distance (m,) of each row inside the subspace, in standard deviations of those some."""
         return np.sqrt(np.sum(np.square(self.scores) / self.variances, axis=1))
 
+    @property
+    def noise(self) -> float:
+        """Mean variance of those some along the directions beyond the subspace."""
+        beyond = self.part.total - float(np.sum(self.variances))
+        return max(beyond, 0.0) / max(self.part.dimension - len(self.variances), 1)
+
     def next_directions(self, weights: Floats, count: int) -> tuple[Floats, Floats]:
         """Projections (m, count) on the directions in which weighted rows leave the subspace most.
 
@@ -59,6 +65,8 @@ class SamplePart(ABC):
 
     total: float
     """Sum of the variances of those some."""
+    dimension: int
+    """Number of directions they may have."""
 
     @abstractmethod
     def top(self, rank: int) -> tuple[Floats, Floats, Floats, Floats]:
@@ -76,6 +84,10 @@ class SamplePart(ABC):
         """See `SampleFit.next_directions`."""
 
     @abstractmethod
+    def cosines(self, V: Floats, other: SamplePart, W: Floats) -> Floats:
+        """V'W for directions V of this part and W of another of the same sample."""
+
+    @abstractmethod
     def largest_product(self, fit: SampleFit, T: Floats) -> float:
         """Largest squared singular value of T' times what is left of the rows, for T (m, any)."""
 
@@ -91,9 +103,12 @@ class RowsOfPart(SamplePart):
         inside = keep > 0
         w = keep[inside] / np.sum(keep)
         self.Z = sample.Z - w @ sample.Z[inside] if sample.center else sample.Z
-        C = self.Z[inside] * np.sqrt(w)[:, None]
+        C = self.Z[inside]
+        # In place: the rows were copied just now.
+        C *= np.sqrt(w)[:, None]
         self.G = C.T @ C
         self.total = float(np.trace(self.G))
+        self.dimension = len(self.G)
 
     def top(self, rank: int) -> tuple[Floats, Floats, Floats, Floats]:
         """Through the covariance (p, p)."""
@@ -116,6 +131,10 @@ class RowsOfPart(SamplePart):
         W, s = leading_of_gram(C.T @ C, count)
         return rest @ W, s**2
 
+    def cosines(self, V: Floats, other: SamplePart, W: Floats) -> Floats:
+        """From the directions."""
+        return V.T @ W
+
     def largest_product(self, fit: SampleFit, T: Floats) -> float:
         """From the rows."""
         rest = T.T @ self.Z - (T.T @ fit.scores) @ fit.V.T
@@ -137,7 +156,9 @@ class ProductsOfPart(SamplePart):
         self.constant = float(w @ self.along)
         self.squares = np.diag(self.K) - 2 * self.along + self.constant
         self.root = np.sqrt(w)[:, None]
+        self.mean = w[:, None] if sample.center else np.zeros((len(w), 1))
         self.total = float(w @ self.squares)
+        self.dimension = len(w)
 
     def times(self, B: Floats) -> Floats:
         """Products of the rows about the mean, times B (m, any)."""
@@ -174,6 +195,13 @@ class ProductsOfPart(SamplePart):
         U, s = leading(lambda U: root * rest(root * U), len(self.K), count)
         return rest(root * U / np.where(s > 0, s, np.inf)), s**2
 
+    def cosines(self, V: Floats, other: SamplePart, W: Floats) -> Floats:
+        """From the products: a direction is a combination of rows about their mean."""
+        assert isinstance(other, ProductsOfPart)
+        A, B = V - self.mean * np.sum(V, axis=0), W - other.mean * np.sum(W, axis=0)
+        cosines: Floats = A.T @ (self.K @ B)
+        return cosines
+
     def largest_product(self, fit: SampleFit, T: Floats) -> float:
         """From the products."""
         rest = T.T @ self.times(T) - (T.T @ fit.scores) @ (fit.scores.T @ T)
@@ -202,6 +230,21 @@ def sample_fit(sample: Sample, keep: Floats, rank: int) -> SampleFit:
     R = np.where(BLUR * size >= R, 0.0, R)
     inside = np.divide(keep, sample.weights, out=np.zeros(len(R)), where=sample.weights > 0)
     return SampleFit(Y, theta, R, R / np.sqrt(free_part(leverage, inside)), leverage, part, V)
+
+
+def left_out(fit: SampleFit, other: SampleFit) -> float:
+    """Largest variance that the rows of one fit have inside its subspace and beyond the other.
+
+    That is the largest eigenvalue of L (I - V_o V_o') L, L the standard deviations along the
+    directions of the one.
+    """
+    C = fit.part.cosines(fit.V, other.part, other.V)
+    largest = 0.0
+    for cosines, variances in ((C, other.variances), (C.T, fit.variances)):
+        root = np.sqrt(variances)
+        beyond = np.eye(len(root)) - cosines.T @ cosines
+        largest = max(largest, float(np.linalg.eigvalsh(root[:, None] * beyond * root)[-1]))
+    return largest
 
 
 def principal_variances(sample: Sample, keep: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,10 +17,15 @@ from torpca._robust.sample_fit import principal_variances
 from torpca._select.rank import RankChoice, RankRule, choose_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
+from torpca._stats.copies import merged_copies
 from torpca._tuning import tuning
 
 # Margins are wider by as many standard deviations of a share of the rows.
 ROUGH = 8.0
+# Samples of more than this many times the rows of a part are worth one.
+WORTH_A_PART = 1.5
+# Standard deviations by which a share of a part of the sample may be off.
+UNSURE = 2.0
 # Digits in which different rows differ.
 ROUNDED = 9
 # One that holds this many times as many without being a majority is worth a word.
@@ -68,12 +73,14 @@ def find_start(
     `magnitudes` (n_rows,) are those of `source.magnitudes()`.
     """
     sample = draw_sample(source, magnitudes, rule, center, weights, n_sample, rng)
-    found = list(candidates(sample, rule, rng))
-    best = found[0]
-    for now in found[1:]:
-        if better(now, best, sample.weights):
-            best = now
-    held = [shares_held(c, best, sample.weights) for c in found]
+    # As in FAST-MCD (Rousseeuw and Van Driessen 1999), candidates are found on a part of the
+    # sample, and those that may be the best are concentrated once more on all of it.
+    count = rows_of_part(rule)
+    part = sample.first(count) if len(sample.Z) > WORTH_A_PART * count else sample
+    found = distinct(candidates(part, rule, rng))
+    last = found if part is sample else on_all_of(sample, contenders(found, part.weights), rule)
+    best = best_of(last, sample.weights)
+    held = [shares_held(c, best, part.weights) for c in found]
     choice = best.choice
     if choice.rule == "given":
         choice = choose_rank(rule, principal_variances(sample, best.keep))
@@ -107,30 +114,83 @@ def candidates(sample: Sample, rule: RankRule, rng: np.random.Generator) -> Iter
         yield tried(name, half)
 
 
+def rows_of_part(rule: RankRule) -> int:
+    """Rows of the sample on which candidates are found."""
+    t = tuning()
+    return max(t.first_rows, 2 * t.rows_per_direction * (rule.given or 0))
+
+
+def distinct(found: Iterable[Candidate]) -> list[Candidate]:
+    """The candidates, each once."""
+    first: dict[int, Candidate] = {}
+    for c in found:
+        first.setdefault(id(c.fit), c)
+    return list(first.values())
+
+
+def contenders(found: Sequence[Candidate], weights: Floats) -> list[Candidate]:
+    """Candidates, found on a part of the sample, than which none clearly leaves less beyond it.
+
+    How near its rows are and how many it holds is for the whole sample to say.
+    """
+    majority = tuning().majority + UNSURE * 0.5 / np.sqrt(len(weights))
+    sure = [c for c in found if c.share >= majority]
+    left = [c for c in found if not any(leaves_less(other, c) for other in sure)]
+    return left or list(found)
+
+
+def on_all_of(sample: Sample, found: Sequence[Candidate], rule: RankRule) -> list[Candidate]:
+    """Candidates, found on the first rows of the sample, concentrated once more on all of it."""
+    on_all: list[Candidate] = []
+    for c in found:
+        half = np.zeros(len(sample.weights))
+        half[: len(c.keep)] = c.keep
+        on_all.append(concentrated(c.name, sample, half, rule, on_all, steps=1))
+    return distinct(on_all)
+
+
+def best_of(found: Sequence[Candidate], weights: Floats) -> Candidate:
+    """The candidate that is to be preferred; of those that are as good, the first."""
+    best = found[0]
+    for now in found[1:]:
+        if better(now, best, weights):
+            best = now
+    return best
+
+
 def better(new: Candidate, old: Candidate, weights: Floats) -> bool:
     """Whether `new` is to be preferred to `old`: its rows are tighter, or as tight and more."""
-    if new.choice.rank != old.choice.rank:
-        return False
     return tighter(new, old) or (not tighter(old, new) and holds_more(new, old, weights))
 
 
 def tighter(a: Candidate, b: Candidate) -> bool:
-    """Whether the rows of `a`, a majority, leave its subspace clearly less than those of `b` do.
+    """Whether the rows of `a`, a majority, leave its subspace clearly less than those of `b` do."""
+    if a.choice.rank != b.choice.rank or a.share < tuning().majority:
+        return False
+    gap, _, closer = margins(a, b)
+    return leaves_less(a, b) or (closer * a.limit < b.limit and gap * a.gap > b.gap)
+
+
+def leaves_less(a: Candidate, b: Candidate) -> bool:
+    """Whether the rows of `a` vary clearly less than those of `b` along the next direction.
 
     A subspace that gives up a direction of the good rows for a group of bad ones is near more rows
     than the right one. But it leaves that direction in the residuals: the variance along the next
     direction is larger, or the gap before it smaller.
     """
-    t = tuning()
-    if a.share < t.majority:
+    if a.choice.rank != b.choice.rank:
         return False
+    gap, next_variance, closer = margins(a, b)
+    larger_gap = a.gap > gap * b.gap and a.next_variance <= closer * b.next_variance
+    return larger_gap or (next_variance * a.next_variance < b.next_variance and a.limit < b.limit)
+
+
+def margins(a: Candidate, b: Candidate) -> tuple[float, float, float]:
+    """How many times larger a gap, and smaller a variance or a distance, must be to count."""
+    t = tuning()
     # Of few rows all of these are rough.
     rough = 1 + ROUGH / np.sqrt(min(a.n_rows, b.n_rows))
-    gap, next_variance, closer = t.gap**rough, t.next_variance**rough, t.closer**rough
-    larger_gap = a.gap > gap * b.gap and a.next_variance <= closer * b.next_variance
-    less_beyond = next_variance * a.next_variance < b.next_variance and a.limit < b.limit
-    nearer = closer * a.limit < b.limit and gap * a.gap > b.gap
-    return larger_gap or less_beyond or nearer
+    return t.gap**rough, t.next_variance**rough, t.closer**rough
 
 
 def holds_more(a: Candidate, b: Candidate, weights: Floats) -> bool:
@@ -142,17 +202,19 @@ def holds_more(a: Candidate, b: Candidate, weights: Floats) -> bool:
 
 
 def shares_held(a: Candidate, b: Candidate, weights: Floats) -> tuple[float, float]:
-    """Shares of the rows that each of two candidates of one rank holds, by the tighter of them."""
+    """Shares of the rows that each of two candidates of one rank holds, by the tighter of them.
+
+    Of as many of the first rows as there are `weights`.
+    """
     if a.choice.rank != b.choice.rank:
         return 0.0, 1.0
     limit = min(a.limit, b.limit)
-    held = [float(np.sum(weights[c.residuals <= limit])) for c in (a, b)]
+    held = [float(np.sum(weights[c.fit.studentised[: len(weights)] <= limit])) for c in (a, b)]
     return held[0] / float(np.sum(weights)), held[1] / float(np.sum(weights))
 
 
 def points_of_half(sample: Sample) -> int:
     """Number of different rows, the most frequent first, that make up half of the sample."""
     # The rows are in a unit in which most have size one.
-    _, copies = np.unique(np.round(sample.Z, ROUNDED), axis=0, return_inverse=True)
-    counts = np.sort(np.bincount(copies.reshape(-1), sample.weights))[::-1]
+    counts = np.sort(merged_copies(np.round(sample.Z, ROUNDED), sample.weights)[1])[::-1]
     return int(np.searchsorted(np.cumsum(counts), 0.5 * np.sum(counts) * (1 - 1e-12))) + 1

@@ -250,21 +250,29 @@ def reweighted(
 
 
 def _inner_taper(z: Floats) -> Floats:
-    t = np.clip((z - INNER_FULL) / (INNER_NONE - INNER_FULL), 0.0, 1.0)
+    t = (z - INNER_FULL) * (1 / (INNER_NONE - INNER_FULL))
+    np.maximum(t, 0.0, out=t)
+    np.minimum(t, 1.0, out=t)
     s = 1 - t
-    return s * s * (1 + 2 * t)
+    s *= s
+    t += t
+    t += 1
+    s *= t
+    return s
 
 
 def _improved(Y: Floats, w: Floats, location: Floats, scale: Floats) -> tuple[Floats, Floats]:
     """Location and scale of the numbers weighed by where they are; none if there are none."""
     C = Y - location[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        u = w * _inner_taper(np.abs(C) * (1 / scale)[:, None])
+        z = np.abs(C)
+        z *= (1 / scale)[:, None]
+        u = _inner_taper(z)
+        u *= w
         total = np.sum(u, axis=1)
+        shift = np.vecdot(u, C) / total
         u *= C
-        shift = np.sum(u, axis=1) / total
-        u *= C
-        square = np.sum(u, axis=1) / total - shift * shift
+        square = np.vecdot(u, C) / total - shift * shift
     return location + shift, np.sqrt(_taper_consistency() * np.maximum(square, 0.0))
 
 

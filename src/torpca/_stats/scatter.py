@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.stats import chi2
 
 from torpca._sources.base import Floats
+from torpca._stats.copies import merged_copies
 from torpca._stats.cutoffs import taper
 from torpca._stats.draw import some_rows
 from torpca._stats.lines import weights_of_nearest_half
@@ -93,19 +94,16 @@ def tightest_half(
     1999). Half of few rows spans its dimensions with no measure: then all of them have to do.
     """
     rows = np.flatnonzero(weights > 0) if rows is None else rows
-    S, copies = np.unique(Y[rows], axis=0, return_inverse=True)
-    w: Floats = np.bincount(copies.reshape(-1), weights[rows], minlength=len(S)).astype(float)
+    S, w = merged_copies(Y[rows], weights[rows])
     if len(S) < tuning().rows_per_dimension * Y.shape[1]:
         return _moments(Y, weights, center)
     half = outlyingness(pair_projections(S, w, tuning().scatter_pairs, rng), w).nearest_half(w)
     for _ in range(MAX_STEPS):
-        if not _spans(S, half):
-            return _moments(Y, weights, center)
         now, before = _moments(S, half, center), half
         half = weights_of_nearest_half(mahalanobis(S, *now), w)
         if np.array_equal(half, before):
             break
-    return now
+    return now if _spans(S, before) else _moments(Y, weights, center)
 
 
 def mahalanobis(Y: Floats, center: Floats, covariance: Floats) -> Floats:
