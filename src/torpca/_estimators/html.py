@@ -81,7 +81,7 @@ def summary_lines(estimator: Any) -> list[tuple[str, str]]:
     Components: 3, where the variance drops ... times
     Variance explained: ... % of that of the good rows
     Rows flagged: ... of 500 (... %): ...
-    Converged: yes, in ... iterations
+    Converged: yes, in ...
     """
     # Not check_is_fitted: a fit that failed half-way has set some attributes, and has no summary.
     if not hasattr(estimator, "offset_"):
