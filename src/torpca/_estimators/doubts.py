@@ -156,8 +156,8 @@ def other_scales(it: Fitted) -> str | None:
 def other_starts(it: Fitted) -> str | None:
     """Another start flags other rows."""
     probe, beyond = it.probe, it.distances > 1
-    if probe is None or it.trimmed:
-        return None
+    if probe is None or it.trimmed or it.fit.start.n_candidates == 1:
+        return None  # wherever it starts, it comes to the same
     starts = None if it.share(beyond & (it.distances < HOW_CLOSE)) > CLOSE else 0
     if starts == 0 and it.share(beyond) > MANY_FLAGGED:
         starts = 1

@@ -46,6 +46,8 @@ class Start:
     agree on this one do not lie; zero if there is none."""
     cuts: Cutoffs
     """Cut-offs that the sample asks for."""
+    n_candidates: int
+    """Number of different candidates between which there was a choice at the end."""
     n_sample: int
     """Rows looked at."""
     n_points: int
@@ -91,6 +93,7 @@ def find_start(
         name=best.name,
         others=max((new for new, old in held if new > RIVAL * old), default=0.0),
         cuts=cuts.for_all_rows(),
+        n_candidates=len(contenders(last, sample.weights)),
         n_sample=len(sample.rows),
         n_points=points_of_half(sample),
     )
