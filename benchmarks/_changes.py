@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from torpca._robust import concentrate, start
+from torpca._robust import concentrate
 from torpca._tuning import Tuning, tuned
 
 # Numbers that are measured from another point than zero.
@@ -53,16 +53,6 @@ def replaced(module: Any, name: str, function: Callable[..., Any]) -> Iterator[N
         setattr(module, name, before)
 
 
-def without_half(name: str) -> AbstractContextManager[None]:
-    """Halves by outlyingness but the one of this name."""
-    every = start.outlying_halves
-
-    def others(*arguments: Any) -> Iterator[tuple[str, Any]]:
-        return (half for half in every(*arguments) if half[0] != name)
-
-    return replaced(start, "outlying_halves", others)
-
-
 def without_inside() -> AbstractContextManager[None]:
     """Concentration steps that do not look at distances inside the subspace."""
     weighed = concentrate.weighed
@@ -84,8 +74,6 @@ def scaled(name: str, factor: float) -> Any:
 
 
 OFF = (
-    Change('candidate "strict"', "off", partial(without_half, "strict")),
-    Change('candidate "all"', "off", partial(without_half, "all")),
     Change('candidate "side"', "off", partial(tuned, n_axes=0)),
     Change('candidate "subsets"', "off", partial(tuned, n_subsets=0)),
     Change("inside distance in steps", "off", without_inside),

@@ -14,7 +14,8 @@ from benchmarks._second import GOOD, USUAL
 from benchmarks.ablation import CELLS, Figure
 from torpca import OutlierRobustPCA
 from torpca._robust import concentrate, start
-from torpca._robust.sample import draw_sample
+from torpca._sample.draw import draw_sample
+from torpca._sample.fit import sample_fit
 from torpca._select.rank import RankRule
 from torpca._sources import as_source
 from torpca._tuning import Tuning, tuning
@@ -85,9 +86,9 @@ def test_factors_stay_factors():
         assert 0.5 < scaled("majority", factor) < 1
 
 
-@pytest.mark.parametrize("name", ["strict", "all", "side", "subsets"])
+@pytest.mark.parametrize("name", ["side", "subsets"])
 def test_a_candidate_switched_off_is_not_tried(name, two_groups):
-    every = {"pairs", "strict", "all", "side", "subsets"}
+    every = {"pairs", "side", "subsets"}
     assert tried(two_groups) == every
     with OFF_BY_NAME[f'candidate "{name}"'].made():
         assert tried(two_groups) == every - {name}
@@ -102,9 +103,9 @@ def test_without_distances_inside_no_row_is_left_out_for_them():
     sample = a_sample(X, 2)
     far = np.max(np.abs(sample.Z), axis=1) > 5
     near = np.where(far, 0.0, sample.weights)
-    assert np.sum(concentrate.step(sample, near, 2)[0][far]) < 1
+    assert np.sum(concentrate.step(sample, sample_fit(sample, near, 2))[0][far]) < 1
     with OFF_BY_NAME["inside distance in steps"].made():
-        assert np.sum(concentrate.step(sample, near, 2)[0][far]) > 5
+        assert np.sum(concentrate.step(sample, sample_fit(sample, near, 2))[0][far]) > 5
 
 
 def test_without_the_leverage_test_all_leverage_rows_come_back():
@@ -137,7 +138,8 @@ def test_without_a_choice_no_candidate_wins_by_it(name, two_groups):
     one = next(start.candidates(two_groups, RankRule(given=2), np.random.default_rng(0)))
     better = {"limit": one.limit / 2, "next_variance": one.next_variance / 4, "gap": 4 * one.gap}
     tight = concentrate.replace(one, share=0.6, **better)
-    few = concentrate.replace(one, residuals=one.residuals + 2 * one.limit * (one.keep > 0))
+    off = one.fit.studentised + 2 * one.limit * (one.keep > 0)
+    few = concentrate.replace(one, fit=concentrate.replace(one.fit, studentised=off))
     with OFF_BY_NAME[f"choice by {name}"].made():
         by_tightness = start.tighter(tight, one)
         by_number = start.holds_more(one, few, two_groups.weights)
@@ -147,7 +149,7 @@ def test_without_a_choice_no_candidate_wins_by_it(name, two_groups):
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_changes_leave_nothing_behind(change):
     def now():
-        return tuning(), start.outlying_halves, concentrate.weighed
+        return tuning(), concentrate.weighed
 
     before = now()
     with change.made():
@@ -230,7 +232,7 @@ def test_a_line_counts_cases_errors_and_time():
     }
     line = ablation.line(name, figures)
     shown = [line[column] for column in ablation.COLUMNS]
-    assert shown == ['candidate "strict"', "off", 2, 0, 0, 1, 2, 1.5]
+    assert shown == [name, "off", 2, 0, 0, 1, 2, 1.5]
     assert line["cases"]["lost"] == [one, two]
     assert line["figures"]["hbk"] == [0.8, 0.9]
 

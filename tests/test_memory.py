@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from torpca import OutlierRobustPCA, torp
-from torpca._robust import sample
+from torpca._sample import draw as sample
 from torpca._sources import array, base
 
 MB = 2**20

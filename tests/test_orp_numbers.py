@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from torpca import OutlierRobustPCA
-from torpca._robust.origin import far_origin
 from torpca._sources import as_source
+from torpca._stats.origin import far_origin
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 

@@ -10,10 +10,9 @@ from torpca._core.moments import KeptMoments, KeptRowGram
 from torpca._core.subspace import SubspaceFinder
 from torpca._robust.candidates import two_sides
 from torpca._robust.rule import Along, Cutoffs, Rule
-from torpca._robust.sample import draw_sample
-from torpca._robust.scale import feature_scales
 from torpca._robust.settle import nearest, without_heaps
 from torpca._robust.start import find_start
+from torpca._sample.draw import draw_sample
 from torpca._select.rank import RankRule, choose_rank
 from torpca._sources import Weighted, as_source
 from torpca._stats.cutoffs import cutoff, cutoff_of_largest, of_largest, taper
@@ -30,6 +29,7 @@ from torpca._stats.outlyingness import (
     pair_projections,
 )
 from torpca._stats.precision import precision_law
+from torpca._stats.scale import feature_scales
 from torpca._stats.scatter import mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread
 from torpca._tuning import tuned, tuning

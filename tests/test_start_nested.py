@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torpca._robust import concentrate
-from torpca._robust.sample import draw_sample
-from torpca._robust.sample_fit import left_out, sample_fit
 from torpca._robust.start import find_start
+from torpca._sample.draw import draw_sample
+from torpca._sample.fit import left_out, sample_fit
 from torpca._select.rank import RankRule
 from torpca._sources import as_source
 from torpca._stats.copies import merged_copies

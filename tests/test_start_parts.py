@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from torpca._core.gram import near_top_of_gram, top_of_gram
 from torpca._core.subspace import subspace_change
-from torpca._robust.sample import draw_sample
-from torpca._robust.sample_fit import principal_variances, sample_fit, sample_part
+from torpca._sample.draw import draw_sample
+from torpca._sample.fit import principal_variances, sample_fit, sample_part
 from torpca._select.rank import RankRule
 from torpca._sources import as_source
 from torpca._stats.draw import some_rows

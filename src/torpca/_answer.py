@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from torpca._core.loop import Iteration
 from torpca._estimators.robust import OutlierRobustPCA
+from torpca._estimators.stability import Stability
 from torpca._names import feature_names
 from torpca._ordinary import largest_angle, ordinary_pca
-from torpca._robust.stability import Stability
 from torpca._select.rank import RankChoice
 from torpca._shares import signed_shares
 from torpca._sources import as_source

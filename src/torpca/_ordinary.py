@@ -8,9 +8,9 @@ import numpy as np
 
 from torpca._core.problem import check_finite
 from torpca._core.subspace import Fit, SubspaceFinder
-from torpca._robust.origin import far_origin
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats
+from torpca._stats.origin import far_origin
 from torpca.metrics import principal_angles
 
 # Coordinates beyond this are drawn here: what no float can hold is nowhere.

@@ -9,9 +9,9 @@ from itertools import islice
 import numpy as np
 
 from torpca._estimators.settled import still_moving
+from torpca._estimators.stability import Probe, count_flagged
 from torpca._numbers import counted, whole
 from torpca._robust.describe import RobustFit
-from torpca._robust.stability import Probe, count_flagged
 from torpca._robust.start import Start
 from torpca._sources.base import Floats, Mask
 from torpca._stats.outlyingness import axes_of_extreme_kurtosis

@@ -14,17 +14,17 @@ from torpca._core.subspace import MEAN_ULPS, norm
 from torpca._estimators.base import RobustSubspaceEstimator
 from torpca._estimators.doubts import Fitted, doubts
 from torpca._estimators.fitting import checked_fit
+from torpca._estimators.scaled import scaled_fit
+from torpca._estimators.stability import Probe, Stability
 from torpca._names import FROM_ZERO
 from torpca._robust.fit import RobustFit, robust_fit
 from torpca._robust.options import Options
-from torpca._robust.origin import far_origin
-from torpca._robust.scaled import scaled_fit
-from torpca._robust.stability import Probe, Stability
 from torpca._robust.start import Start
 from torpca._select.rank import RankChoice, RankRule
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
 from torpca._sources.parallel import single_threaded_blas
+from torpca._stats.origin import far_origin
 from torpca._warn import warn
 
 

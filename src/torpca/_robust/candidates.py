@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from torpca._robust.sample import Sample
-from torpca._robust.sample_fit import sample_part
+from torpca._sample.draw import Sample
+from torpca._sample.fit import sample_part
 from torpca._sources.base import Floats
-from torpca._stats.cutoffs import cutoff
 from torpca._stats.lines import EQUAL, weighted_quantile
 from torpca._stats.outlyingness import (
     Outlyingness,
@@ -17,7 +16,6 @@ from torpca._stats.outlyingness import (
     outlyingness,
     pair_projections,
 )
-from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
 # Rows by which tries are judged at first, and tries that are judged by all rows.
@@ -28,17 +26,10 @@ ROUNDED_SQUARE = 1e-12
 SMALLEST_SIDE = 0.3
 
 
-def outlying_halves(sample: Sample, rng: np.random.Generator) -> Iterator[tuple[str, Floats]]:
-    """Halves by outlyingness along pairs of rows (Stahel 1981, Donoho 1982), most trusted first."""
-    Z, weights = sample.Z, sample.weights
-    P = pair_projections(Z, weights, tuning().n_pairs, rng, sample.products)
-    found = outlyingness(P, weights)
-    yield "pairs", found.nearest_half(weights)
-    yield "strict", found.strictly().nearest_half(weights)
-    z = Spread.of(found.distance, weights).z(found.distance)
-    core = np.where((z < max(cutoff(z, weights), 4.0)) & (found.off == 0), weights, 0.0)
-    if np.sum(core) >= 0.5 * np.sum(weights):
-        yield "all", core
+def least_outlying(sample: Sample, rng: np.random.Generator) -> Floats:
+    """Weights of the half that is least outlying along pairs of rows (Stahel 1981, Donoho 1982)."""
+    P = pair_projections(sample.Z, sample.weights, tuning().n_pairs, rng, sample.products)
+    return outlyingness(P, sample.weights).nearest_half(sample.weights)
 
 
 def sides(sample: Sample, core: Floats, rng: np.random.Generator) -> Iterator[tuple[str, Floats]]:
@@ -102,4 +93,4 @@ def nearest_to_subsets(
             # All of them are in it, and half of few points may span less.
             yield "subsets", np.where(R <= EQUAL, weights, 0.0)
         else:
-            yield "subsets", Outlyingness(np.zeros(len(Z)), R, R).nearest_half(weights)
+            yield "subsets", Outlyingness(np.zeros(len(Z)), R).nearest_half(weights)

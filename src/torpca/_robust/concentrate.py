@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from torpca._robust.rule import Cutoffs, Rule, n_next
-from torpca._robust.sample import Sample
-from torpca._robust.sample_fit import SampleFit, left_out, principal_variances, sample_fit
+from torpca._sample.draw import Sample
+from torpca._sample.fit import SampleFit, left_out, principal_variances, sample_fit
 from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._sources.base import Floats
 from torpca._stats.lines import weights_of_nearest_half
@@ -25,7 +25,7 @@ BY_CHANCE = 1.5
 # Where chance alone leaves out this many times the noise, nothing can be said.
 TOO_FEW = 3.0
 # A candidate that leaves this many times as much as another is not the same, nor will it catch up.
-HOPELESS = 4.0
+FAR_BEHIND = 4.0
 # How closely spreads are found: the start is not the answer, and a step is not the start.
 ROUGHLY, IN_A_STEP = 1e-3, 3e-2
 # Standard deviations within which good rows are counted.
@@ -126,7 +126,7 @@ def of_rank(
 
 def behind(fit: SampleFit, other: Candidate) -> bool:
     """Whether another candidate, a majority, leaves so much less that one need not go on."""
-    return other.share >= tuning().majority and fit.noise > HOPELESS * other.fit.noise
+    return other.share >= tuning().majority and fit.noise > FAR_BEHIND * other.fit.noise
 
 
 def step(sample: Sample, fit: SampleFit) -> tuple[Floats, Cutoffs]:
@@ -194,7 +194,7 @@ def alike(fit: SampleFit, keep: Floats, other: Candidate, sample: Sample) -> boo
         return True
     k = fit.V.shape[1]
     less, more = sorted((fit.noise, other.fit.noise))
-    if k == 0 or k != other.fit.V.shape[1] or more > HOPELESS * less:
+    if k == 0 or k != other.fit.V.shape[1] or more > FAR_BEHIND * less:
         return False
     errors = 1 / np.count_nonzero(keep) + 1 / other.n_rows
     chance = BY_CHANCE * (np.sqrt(sample.Z.shape[1]) + np.sqrt(k)) ** 2 * errors

@@ -19,13 +19,14 @@ from torpca._core.frame import LARGEST
 from torpca._core.gram import top_of_gram
 from torpca._core.krylov import expanded
 from torpca._core.loop import Iteration
-from torpca._core.moments import weighted
+from torpca._core.measure import product
+from torpca._core.stand_in import gram_about, has_gap, stand_in_error, top_directions, with_next
 from torpca._core.subspace import fix_signs, subspace_change
 from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.describe import RobustFit, limit_by_spread
 from torpca._robust.options import Options
-from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look, product
-from torpca._robust.rule import Cutoffs, Rule, free_part
+from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look
+from torpca._robust.rule import Along, Cutoffs, Rule, free_part, n_next
 from torpca._robust.settle import Settled
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource
@@ -61,8 +62,6 @@ STILL, ALL_BUT_A_FEW = 1e-6, 0.999
 SAME = 0.05
 # Where fewer rows than this share are near the middle, the part was no measure of the scatter.
 LEAST_INSIDE = 0.25
-# A gap: the next variance is this many times smaller.
-GAP = 2.0
 
 
 def rows_to_begin_with(
@@ -108,134 +107,146 @@ def fit_large(
 
     None if the data is not of the kind this is made for: no noise, or sizes beyond squares.
     """
-    fit, k = settled.fit, settled.fit.V.shape[1]
-    if settled.rule.residual.scale == 0.0 or fit.frame.factors is not None:
+    passes = Passes.of(source, sample_weight, rows, part, settled, rng)
+    at = None if passes is None else passes.first(settled)
+    if passes is None or at is None:
         return None
-    some = sample_weight[rows]
-    share = float(np.sum(some)) / float(np.sum(sample_weight))
-    weight = float(np.sum(settled.part * some))
-    few = source.shape[1] <= MAX_FEATURES
-    mean = np.zeros(source.shape[1]) if fit.mean is None else fit.mean
-    centered = fit.mean is not None
-    gram = np.zeros((0, 0))
-    if few:
-        gram = gram_about(part, mean, settled.part * some, centered=centered)
-    inside_cut = settled.start.cuts.inside
-    judge = Judge(part, some, settled.rule.cuts, inside_cut, settled.law, centered, rng)
-    W = settled.next_directions
-    V = np.hstack([fit.V, W])
-    at = judge.freeze(mean, V, fit.s / np.sqrt(share), settled.keep, None)
-    if at is None:
-        return None
-    # A difference of squares loses as many digits as the residual is smaller than the row.
-    squares = float(mean @ mean) + float(np.sum(fit.s**2)) / float(np.sum(some))
-    exact = bool(
-        8 * float(np.finfo(np.float64).eps) * squares > ACCURATE * at.rule.residual.unit**2
-    )
-    single = bool(
-        8 * float(np.finfo(np.float32).eps) * squares <= ACCURATE_SINGLE * at.rule.residual.unit**2
-    )
-    counts = None if np.all(sample_weight == 1.0) else sample_weight
-    keep = np.zeros(source.shape[0])
-    n_rows, total = int(np.count_nonzero(sample_weight)), float(np.sum(sample_weight))
-    history = list(settled.history)
+    keep, history = np.zeros(source.shape[0]), list(settled.history)
+    n_rows, k = int(np.count_nonzero(sample_weight)), len(at.s)
     final = False  # whether the subspace has settled, and is only measured once more
-    left = options.max_iter - len(history)
+    single, exact = passes.accuracy(at, settled)
     while True:
-        first, left = len(history) == len(settled.history), left - 1
-        now = look(source, at, keep, counts, exact=exact, single=single and first)
+        now = look(source, at, keep, passes.counts, exact=exact, single=single)
         if not (np.all(np.isfinite(now.AV)) and now.scores[0] > LEAST_INSIDE * now.weight > 0):
             return None
         keep = now.keep
-        V, s, change, converged = at.V, at.s, 0.0, True
+        V, s, converged = at.V, at.s, True
         if not final:
-            whole = at.law is None and now.weight > ALL_BUT_A_FEW * total
-            aim = partial(goal, k=k, weight=now.weight, whole=whole, d=len(mean))
-            if few:
-                V, theta = top_directions(gram * (now.weight / weight), at.V, now.AV)
-                off = stand_in_error(theta, k, weight, len(mean))
-                if not has_gap(theta, k) and subspace_change(at.V[:, :k], V[:, :k]) > SAME:
-                    # Of directions that are nearly alike the part prefers those in which its own
-                    # rows happen to spread. No stand-in will do: the Gram matrix of all rows.
-                    A = gram_about(source, now.mean, now.part, centered=at.centered)
-                    (V, s), off = top_of_gram(A, at.V.shape[1]), WEIGHTS_TURN
-                    theta = s**2
-            else:
-                V, theta = expanded_directions(source, now, at, aim, single and first)
-                off = WEIGHTS_TURN
-            V, s = with_next(V[:, :k], W), np.sqrt(theta[:k])
-            change = subspace_change(at.V[:, :k], V[:, :k])
-            converged = off * change <= max(options.tol, aim(theta))
+            V, s, converged = passes.next_subspace(now, at, options.tol, single)
+        change = subspace_change(at.V[:, :k], V[:, :k])
         history.append(record_of(len(history), k, now, n_rows, change))
-        same = change <= SAME
-        if not same and left == 0:
-            # Out of iterations: what was measured holds for the subspace it was measured in.
-            V, s, same, converged = at.V, at.s, True, False
-        inside = in_axes_of(V[:, :k], now.mean, inside_of(now, at), at) if same else None
-        if inside is not None and (converged or left == 0):  # no row is weighed again
+        out_of_iterations = len(history) >= options.max_iter
+        if change > SAME and out_of_iterations:
+            # What was measured holds for the subspace it was measured in.
+            V, s, change, converged = at.V, at.s, 0.0, False
+        inside = None
+        if change <= SAME:
+            inside = in_axes_of(V[:, :k], now.mean, inside_of(now, at), at)
+        if inside is not None and (converged or out_of_iterations):  # no row is weighed again
             at = replace(at, mean=now.mean, V=V, s=s, inside=inside)
             break
         # Without a gap behind the last component the subspace may settle far from where the
         # scatter was measured; then it is measured again, in the subspace that stays.
-        final = converged
-        following = judge.freeze(now.mean, V, s, keep[rows], inside)
-        if following is None:
+        final, single = converged, False
+        at = passes.judge.freeze(now.mean, V, s, keep[rows], inside)
+        if at is None:
             return None
-        at = following
-    score, R = distances(source, at, exact=exact)
-    long = np.flatnonzero(~(np.isfinite(score) & np.isfinite(R)))
-    if np.any(keep[long]):
+    found = passes.distances(at, keep, exact)
+    if found is None:
         return None
-    score[long], R[long] = distances_of_long(source, at, long)
-    return summary(keep, score, R, at, settled, rows, sample_weight, tuple(history), converged, rng)
+    return summary(keep, *found, at, settled, rows, sample_weight, tuple(history), converged, rng)
 
 
-def has_gap(theta: Floats, k: int) -> bool:
-    """Whether the eigenvalues `theta` drop behind the k-th, or end there."""
-    return len(theta) == k or bool(theta[k - 1] > GAP * theta[k])
+@dataclass(frozen=True)
+class Passes:
+    """What stays the same from one pass over all rows to the next."""
 
+    source: RowSource
+    counts: Floats | None
+    """How often each row counts, (n,); None: once."""
+    total: float
+    """Weight of all rows."""
+    judge: Judge
+    weight: float
+    """Weight of the good rows of the part, ..."""
+    gram: Floats | None
+    """... and their Gram matrix (d, d); None if it would be too large."""
+    W: Floats
+    """Next principal directions (d, q)."""
 
-def gram_about(source: RowSource, mean: Floats, part: Floats, *, centered: bool) -> Floats:
-    """Gram matrix (d, d) of the rows about `mean`, with weights `part` (n,)."""
-    rows, mask = weighted(source.centered(mean) if centered else source, part)
-    return rows.gram(mask)
+    @classmethod
+    def of(
+        cls,
+        source: RowSource,
+        sample_weight: Floats,
+        rows: npt.NDArray[np.intp],
+        part: RowSource,
+        settled: Settled,
+        rng: np.random.Generator,
+    ) -> Passes | None:
+        """Of rows of which `rows` are the `part`; None without noise, or beyond squares."""
+        fit, some = settled.fit, sample_weight[rows]
+        if settled.rule.residual.scale == 0.0 or fit.frame.factors is not None:
+            return None
+        centered = fit.mean is not None
+        mean = fit.mean if fit.mean is not None else np.zeros(source.shape[1])
+        weights, gram = settled.part * some, None
+        if source.shape[1] <= MAX_FEATURES:
+            gram = gram_about(part, mean, weights, centered=centered)
+        inside = settled.start.cuts.inside
+        judge = Judge(part, some, settled.rule.cuts, inside, settled.law, centered, rng)
+        counts = None if np.all(sample_weight == 1.0) else sample_weight
+        total, weight = float(np.sum(sample_weight)), float(np.sum(weights))
+        return cls(source, counts, total, judge, weight, gram, settled.next_directions)
 
+    def first(self, settled: Settled) -> Frozen | None:
+        """What the part says of the subspace that was settled on it; None if nothing."""
+        fit = settled.fit
+        mean = np.zeros(self.source.shape[1]) if fit.mean is None else fit.mean
+        share = float(np.sum(self.judge.counts)) / self.total
+        V = np.hstack([fit.V, self.W])
+        return self.judge.freeze(mean, V, fit.s / np.sqrt(share), settled.keep, None)
 
-def with_next(V: Floats, W: Floats) -> Floats:
-    """Orthonormal directions (d, k + q): the subspace V (d, k), then what W (d, q) has beyond it.
+    def accuracy(self, at: Frozen, settled: Settled) -> tuple[bool, bool]:
+        """Whether float32 is good enough for a first pass, and whether residuals must be formed.
 
-    The next directions stay: those of rows that were left out for it are not in A.
-    """
-    beyond = W - V @ (V.T @ W)
-    return np.hstack([V, np.linalg.qr(np.hstack([V, beyond]))[0][:, V.shape[1] :]])
+        A difference of squares loses as many digits as the residual is smaller than the row.
+        """
+        squares = float(at.mean @ at.mean)
+        squares += float(np.sum(settled.fit.s**2)) / float(np.sum(self.judge.counts))
+        single, double = (
+            8 * float(np.finfo(kind).eps) * squares / at.rule.residual.unit**2
+            for kind in (np.float32, np.float64)
+        )
+        return bool(single <= ACCURATE_SINGLE), bool(double > ACCURATE)
 
+    def next_subspace(
+        self, now: Look, at: Frozen, tol: float, single: bool
+    ) -> tuple[Floats, Floats, bool]:
+        """Directions (d, k + q) and singular values (k,) of the good rows, and whether they stand.
 
-def top_directions(B: Floats, V: Floats, AV: Floats) -> tuple[Floats, Floats]:
-    """As many top directions and eigenvalues of A as V (d, p) has columns, as far as A is known.
+        From what a pass saw, and from the part, or from more passes with the same weights.
+        """
+        k, d = len(at.s), len(at.mean)
+        whole = at.law is None and now.weight > ALL_BUT_A_FEW * self.total
+        aim = partial(goal, k=k, weight=now.weight, whole=whole, d=d)
+        if self.gram is None:
+            V, theta = expanded_directions(self.source, now, at, aim, single)
+            off = WEIGHTS_TURN
+        else:
+            V, theta = top_directions(self.gram * (now.weight / self.weight), at.V, now.AV)
+            off = stand_in_error(theta, k, self.weight, d)
+            if not has_gap(theta, k) and subspace_change(at.V[:, :k], V[:, :k]) > SAME:
+                # Of directions that are nearly alike the part prefers those in which its own
+                # rows happen to spread. No stand-in will do: the Gram matrix of all rows.
+                A = gram_about(self.source, now.mean, now.part, centered=at.centered)
+                (V, s), off = top_of_gram(A, at.V.shape[1]), WEIGHTS_TURN
+                theta = s**2
+        change = subspace_change(at.V[:, :k], V[:, :k])
+        stands = off * change <= max(tol, aim(theta))
+        return with_next(V[:, :k], self.W), np.sqrt(theta[:k]), bool(stands)
 
-    A is known on span(V), where it is AV; beyond, B stands in for it.
-    """
-    BV = B @ V
-    beyond = B - V @ BV.T - BV @ V.T + V @ (V.T @ BV) @ V.T
-    T = V.T @ AV
-    A = beyond + AV @ V.T + V @ AV.T - V @ ((T + T.T) / 2) @ V.T
-    W, s = top_of_gram((A + A.T) / 2, V.shape[1])
-    return W, s**2
+    def distances(self, at: Frozen, keep: Floats, exact: bool) -> tuple[Floats, Floats] | None:
+        """Distances (n,) of all rows inside and from the subspace.
 
-
-def stand_in_error(theta: Floats, k: int, weight: float, d: int) -> float:
-    """How far the subspace would move next, as a share of how far it moved.
-
-    What is not known of A is its part beyond span(V), where a Gram matrix of rows of this
-    `weight` stands in for it. Along a direction that is off by one part in sqrt(weight), and twice
-    that times the root of their number if all directions beyond are alike.
-    """
-    if len(theta) == k:
-        return 0.0
-    off = theta[k] / np.sqrt(weight) / max(theta[k - 1] - theta[k], 1e-300)
-    if has_gap(theta, k):
-        off *= 2 * np.sqrt(d)
-    return min(float(off), 1.0)
+        None if a row of weight is too long to be squared.
+        """
+        score, R = distances(self.source, at, exact=exact)
+        long = np.flatnonzero(~(np.isfinite(score) & np.isfinite(R)))
+        if np.any(keep[long]):
+            return None
+        score[long], R[long] = distances_of_long(self.source, at, long)
+        return score, R
 
 
 def expanded_directions(
@@ -329,7 +340,10 @@ class Judge:
         inside = inside or self.inside(Y[:, :k], near)
         if inside is None:
             return None
-        rule = rule.with_next(Y[:, k:], self.counts * near, ROUGHLY, on_all=True)
+        if n_next(*self.some.shape, k):
+            rule = rule.with_next(Y[:, k:], self.counts * near, ROUGHLY, on_all=True)
+        else:
+            rule = replace(rule, along=Along.silent(Y.shape[1] - k))
         rule = replace(rule, cuts=replace(rule.cuts, inside=self.inside_cut))
         return Frozen(mean, self.centered, V, s, rule, self.law, inside)
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from torpca._robust.concentrate import ROUGHLY, Candidate, weighed
 from torpca._robust.rule import Cutoffs
-from torpca._robust.sample import Sample
-from torpca._robust.sample_fit import SampleFit, sample_fit
+from torpca._sample.draw import Sample
+from torpca._sample.fit import SampleFit, sample_fit
 from torpca._sources.base import Floats
 from torpca._stats.cutoffs import cutoff, taper
 from torpca._stats.scatter import ROUNDING, mahalanobis, tightest_half

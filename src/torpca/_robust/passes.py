@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torpca._core.measure import Measure
 from torpca._robust.rule import Rule, free_part
 from torpca._sources import RowSource
 from torpca._sources.base import (
@@ -20,7 +21,7 @@ from torpca._sources.base import (
     place,
     row_squares,
 )
-from torpca._sources.tall import tall_matmul, tall_rmatmul
+from torpca._sources.tall import tall_rmatmul
 from torpca._stats.cutoffs import taper
 from torpca._stats.precision import Precision
 from torpca._stats.scatter import FAR_OUT
@@ -114,28 +115,7 @@ def look(
     differences of squares. `single`: float32 data may be multiplied as it is.
     """
     k = len(at.s)
-    measure = Measure(at.mean, at.V, k, exact)
-    inner_whiten = at.inside.whiten(at.inside.shrink)
-    inner_center = at.inside.center @ inner_whiten
-    reach_inside = at.inside.spread.at(tuning().taper * min(FAR_OUT, at.rule.cuts.inside)) ** 2
-
-    def weigh(xp: Any, Y: Array, squares: Array, prior: Array) -> Weighed:
-        """Weigh the rows of a block."""
-        inner = (place(xp, inner_whiten.T, Y) @ Y[:, :k].T).T - place(xp, inner_center, Y)
-        inner = row_squares(xp, inner)
-        some: Any = slice(None)
-        if at.law is None:
-            # Rows near the middle have no leverage to speak of: all others are looked at.
-            some = picked(xp, lambda: at.suspects(Y, squares) | ~(inner <= reach_inside))
-        Y, squares, inner, prior = Y[some, :], squares[some], inner[some], prior[some]
-        h = row_squares(xp, Y[:, :k] * place(xp, 1.0 / at.s, Y))
-        squares = squares / free_part(h, prior, xp)
-        near, w = at.rule.weights(xp, squares, Y[:, k:])
-        z = at.inside.spread.z_of_squares(inner, xp)
-        if np.isfinite(at.rule.cuts.inside):  # rows far out inside are off
-            w = w * taper(z, at.rule.cuts.inside, xp)
-        part = w if at.law is None else w * at.law.weights(squares**0.5)
-        return Weighed(some, near, w, part, w * taper(z, FAR_OUT, xp))
+    measure, scales = Measure(at.mean, at.V, k, exact), Scales(at)
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
         P, squares = measure(xp, block)
@@ -145,7 +125,7 @@ def look(
         if not all_finite:
             P = xp.where(finite[:, None], P, xp.zeros_like(P))
             squares = xp.where(finite, squares, xp.full_like(squares, xp.inf))
-        found = weigh(xp, P[:, :-1], squares, place(xp, before[rows], P))
+        found = scales.weigh(xp, P[:, :-1], squares, place(xp, before[rows], P))
         w, part = found.over(squares.shape[0])
         if not all_finite:
             squares = xp.where(finite, squares, xp.zeros_like(squares))
@@ -169,9 +149,15 @@ def look(
         return (w,) if at.law is None else (w, part), sums
 
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at what came out
-        (w, *parts), sums = source.sweep(
-            kernel, native=None if exact else np.float32 if single else np.float64
-        )
+        native = None if exact else np.float32 if single else np.float64
+        (w, *parts), sums = source.sweep(kernel, native=native)
+    part = parts[0] if parts else w if counts is None else counts * w
+    return seen(at, w, part, sums)
+
+
+def seen(at: Frozen, w: Floats, part: Floats, sums: tuple[Floats, ...]) -> Look:
+    """What a pass saw, from weights and parts (n,) of the rows and its sums over them."""
+    k = len(at.s)
     left_over, weighted, products, *less, far = sums
     weight = float(weighted[-1])
     AV = products[:-1].T - np.outer(at.mean, weighted[:-1])
@@ -181,8 +167,37 @@ def look(
     # Sums about zero become sums about the new mean.
     moved = products[-1] / weight - at.mean if at.centered else np.zeros_like(at.mean)
     AV = AV - weight * np.outer(moved, moved @ at.V)
-    part = parts[0] if parts else w if counts is None else counts * w
     return Look(w, int(far), part, weight, float(left_over), at.mean + moved, AV, inside)
+
+
+class Scales:
+    """A subspace and its scatter in the form in which rows of a block are weighed."""
+
+    def __init__(self, at: Frozen) -> None:
+        self.at = at
+        self.whiten = at.inside.whiten(at.inside.shrink)
+        self.center = at.inside.center @ self.whiten
+        far_out = tuning().taper * min(FAR_OUT, at.rule.cuts.inside)
+        self.reach = at.inside.spread.at(far_out) ** 2
+
+    def weigh(self, xp: Any, Y: Array, squares: Array, prior: Array) -> Weighed:
+        """Weigh rows with V'(x - mean), squared residuals and former weights."""
+        at, k = self.at, len(self.at.s)
+        inner = (place(xp, self.whiten.T, Y) @ Y[:, :k].T).T - place(xp, self.center, Y)
+        inner = row_squares(xp, inner)
+        some: Any = slice(None)
+        if at.law is None:
+            # Rows near the middle have no leverage to speak of: all others are looked at.
+            some = picked(xp, lambda: at.suspects(Y, squares) | ~(inner <= self.reach))
+        Y, squares, inner, prior = Y[some, :], squares[some], inner[some], prior[some]
+        h = row_squares(xp, Y[:, :k] * place(xp, 1.0 / at.s, Y))
+        squares = squares / free_part(h, prior, xp)
+        near, w = at.rule.weights(xp, squares, Y[:, k:])
+        z = at.inside.spread.z_of_squares(inner, xp)
+        if np.isfinite(at.rule.cuts.inside):  # rows far out inside are off
+            w = w * taper(z, at.rule.cuts.inside, xp)
+        part = w if at.law is None else w * at.law.weights(squares**0.5)
+        return Weighed(some, near, w, part, w * taper(z, FAR_OUT, xp))
 
 
 @dataclass(frozen=True)
@@ -206,25 +221,6 @@ class Weighed:
         w = np.ones(n_rows)
         w[self.rows] = self.weight
         return w, w
-
-
-def product(
-    source: RowSource, mean: Floats, part: Floats, V: Floats, *, centered: bool, single: bool
-) -> Floats:
-    """(X - mean)' W (X - mean) V for rows of weights `part` (n,) and their weighted mean."""
-    shift = mean @ V
-
-    def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-        w = place(xp, part[rows], block)
-        Y = tall_matmul(xp, block, V)
-        Y = w[:, None] * (Y - place(xp, shift, Y))
-        if not bool(xp.all(xp.isfinite(Y))):  # as in `look`
-            Y = xp.where(w[:, None] > 0, Y, xp.zeros_like(Y))
-        return (), (tall_rmatmul(xp, block, Y), xp.sum(Y, axis=0))
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        products, total = source.sweep(kernel, native=np.float32 if single else np.float64)[1]
-    return products.T - np.outer(mean, total) if centered else products.T
 
 
 def distances(source: RowSource, at: Frozen, *, exact: bool) -> tuple[Floats, Floats]:
@@ -264,28 +260,3 @@ def distances_of_long(
             score[some] = size * np.linalg.norm(Y @ whiten, axis=1)
             orthogonal[some] = size * np.linalg.norm(C - Y @ V.T, axis=1)
     return score, orthogonal
-
-
-@dataclass(frozen=True)
-class Measure:
-    """V'(x - mean) of rows, then 1, and their squared distances from the first k directions."""
-
-    mean: Floats
-    V: Floats
-    k: int
-    exact: bool
-
-    def __call__(self, xp: Any, block: Array) -> tuple[Array, Array]:
-        """Of the rows of a block."""
-        k, V, mean = self.k, self.V, self.mean
-        if self.exact:
-            block = block - place(xp, mean, block)
-            P = tall_matmul(xp, block, np.column_stack([V, np.zeros(len(mean))]))
-            P[:, -1] = 1.0
-            return P, row_squares(xp, block - P[:, :k] @ place(xp, V[:, :k], block).T)
-        P = tall_matmul(xp, block, np.column_stack([V, mean]))
-        P[:, :-1] -= place(xp, mean @ V, P)
-        squares = xp.astype(row_squares(xp, block), xp.float64, copy=False)
-        squares = squares - 2 * P[:, -1] + (float(mean @ mean) - row_squares(xp, P[:, :k]))
-        P[:, -1] = 1.0
-        return P, xp.clip(squares, 0.0, None)

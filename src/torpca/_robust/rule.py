@@ -50,6 +50,11 @@ class Along:
     """Infinite along directions that say nothing."""
 
     @classmethod
+    def silent(cls, q: int) -> Along:
+        """Of `q` directions that say nothing."""
+        return cls(np.zeros(q), np.full(q, np.inf))
+
+    @classmethod
     def of(cls, P: Floats, weights: Floats, settled: float = SETTLED) -> Along:
         """From projections P (m, q) of rows on the directions, by the rows' `weights` (m,).
 

@@ -25,6 +25,8 @@ from torpca._stats.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tight
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
+# Directions beyond the subspace for passes over more rows.
+SPARE = 3
 # A row may have entries as large as any float, but not most rows: they are added up.
 TOO_LARGE = 1e305
 # Iterations in which rows are looked at along the next directions. Directions that hardly differ in
@@ -105,6 +107,49 @@ def settle_on_all(
         rng=rng,
     )
     weigher = Weigher(finder, start, options, sample_weight, rng, SETTLED if polish else ROUGHLY)
+    keep, choice, history, converged = iterated(weigher, start, options, polish)
+    fit, rule, W = weigher.fit, weigher.rule, weigher.W
+    if polish or rule.residual.exact:
+        fit = finder.find(keep * sample_weight, choice.rank, polish=True)
+    elif W.shape[1] == 0:  # passes over more rows need directions to spare
+        W = finder.beyond(fit, keep * sample_weight, SPARE)
+    R, studentised = residuals(fit, keep)
+    law, part = None, keep
+    if options.trim is None:
+        freedom = finder.freedom(keep * sample_weight, fit)
+        law = precision_law(studentised, keep * sample_weight, freedom)
+    if law is not None:
+        part = keep * law.weights(studentised)
+        fit = finder.find(part * sample_weight, choice.rank, polish=polish)
+        R, studentised = residuals(fit, part)
+    return Settled(
+        route="rows",
+        rows=source,
+        fit=fit,
+        keep=keep,
+        part=part,
+        law=law,
+        sample_weight=sample_weight,
+        residuals=R,
+        studentised=studentised,
+        rule=rule,
+        next_directions=W,
+        trimmed=options.trim is not None,
+        start=start,
+        choice=choice,
+        history=history,
+        converged=converged,
+    )
+
+
+def iterated(
+    weigher: Weigher, start: Start, options: Options, polish: bool
+) -> tuple[Floats, RankChoice, tuple[Iteration, ...], bool]:
+    """Fit and weigh in turn until the subspace settles, and so does the number of components.
+
+    Returns the weights (n,) of the rows, the number of components, the history, and whether it
+    settled.
+    """
     keep: Floats = start.keep.astype(np.float64)
     choice, seen = start.choice, set[int]()
     history: tuple[Iteration, ...] = ()
@@ -119,45 +164,14 @@ def settle_on_all(
         if choice.rule != "exact" and (polish or choice.rule != "given"):
             again = weigher.rank_of(keep)
         if again is None or again.rank == choice.rank:
-            choice = again or choice
-            break
+            return keep, again or choice, history, converged
         if again.rank in seen and again.rank < choice.rank:
-            break  # of two ranks that each ask for the other, the larger explains enough
+            # Of two ranks that each ask for the other, the larger explains enough.
+            return keep, choice, history, converged
         if len(history) == options.max_iter:  # another rank is asked for, and not to be tried
-            converged = False
-            break
+            return keep, choice, history, False
         choice = again
         weigher.forget()
-    fit, rule, W = weigher.fit, weigher.rule, weigher.W
-    if polish or rule.residual.exact:
-        fit = finder.find(keep * sample_weight, choice.rank, polish=True)
-    R, studentised = residuals(fit, keep)
-    law, part = None, keep
-    if options.trim is None:
-        freedom = finder.freedom(keep * sample_weight, fit)
-        law = precision_law(studentised, keep * sample_weight, freedom)
-    if law is not None:
-        part = keep * law.weights(studentised)
-        fit = finder.find(part * sample_weight, choice.rank, polish=polish)
-        R, studentised = residuals(fit, part)
-    return Settled(
-        "rows",
-        source,
-        fit,
-        keep,
-        part,
-        law,
-        sample_weight,
-        R,
-        studentised,
-        rule,
-        W,
-        options.trim is not None,
-        start,
-        choice,
-        history,
-        converged,
-    )
 
 
 class Weigher:

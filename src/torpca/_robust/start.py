@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from torpca._robust.candidates import nearest_to_subsets, outlying_halves, sides
+from torpca._robust.candidates import least_outlying, nearest_to_subsets, sides
 from torpca._robust.concentrate import Candidate, concentrated
 from torpca._robust.leverage import leave_leverage_out
 from torpca._robust.rule import Cutoffs
-from torpca._robust.sample import Sample, draw_sample
-from torpca._robust.sample_fit import principal_variances
+from torpca._sample.draw import Sample, draw_sample
+from torpca._sample.fit import principal_variances
 from torpca._select.rank import RankChoice, RankRule, choose_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
@@ -40,7 +40,7 @@ class Start:
     """Rows of the sample that agree on a subspace, among all rows, (n_rows,)."""
     choice: RankChoice
     name: str
-    """Which candidate won: "pairs", "strict", "all", "side" or "subsets"."""
+    """Which candidate won: "pairs", "side" or "subsets"."""
     others: float
     """Share of the rows that agree on another subspace at least as well, in which those that
     agree on this one do not lie; zero if there is none."""
@@ -107,9 +107,8 @@ def candidates(sample: Sample, rule: RankRule, rng: np.random.Generator) -> Iter
         found.append(concentrated(name, sample, half, rule, found))
         return found[-1]
 
-    for name, half in outlying_halves(sample, rng):
-        yield tried(name, half)
-    first = found[0]
+    first = tried("pairs", least_outlying(sample, rng))
+    yield first
     for core in (sample.weights, first.keep):
         for name, half in sides(sample, core, rng):
             yield tried(name, half)

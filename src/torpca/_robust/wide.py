@@ -12,7 +12,7 @@ from torpca._core.moments import weighted
 from torpca._core.problem import check_finite
 from torpca._core.subspace import MAX_GRAM, RESOLVED, Fit, fix_signs, polished
 from torpca._robust.settle import Settled, residuals
-from torpca._robust.span import Span, span_of
+from torpca._sample.span import Span, span_of
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats
 from torpca._stats.lines import weighted_quantile

@@ -14,7 +14,7 @@ from scipy.linalg import eigvalsh
 
 from torpca._core.gram import leading, leading_of_gram, near_top, near_top_of_gram, top_of_gram
 from torpca._robust.rule import free_part
-from torpca._robust.sample import Sample
+from torpca._sample.draw import Sample
 from torpca._sources.base import Floats
 from torpca._stats.lines import EQUAL
 

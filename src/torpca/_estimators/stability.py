@@ -13,7 +13,7 @@ import numpy.typing as npt
 from torpca._robust.describe import RobustFit
 from torpca._robust.fit import robust_fit
 from torpca._robust.options import Options
-from torpca._robust.span import span_of
+from torpca._sample.span import span_of
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Array, Floats, Mask

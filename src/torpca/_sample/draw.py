@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from torpca._robust.span import span_of
+from torpca._sample.span import span_of
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask

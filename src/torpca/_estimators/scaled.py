@@ -8,9 +8,9 @@ import numpy as np
 
 from torpca._robust.fit import RobustFit, robust_fit
 from torpca._robust.options import Options
-from torpca._robust.scale import feature_scales, scales_of_kept
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats
+from torpca._stats.scale import feature_scales, scales_of_kept
 
 # Times that scales are found anew from the rows that were kept. The first scales are good enough to
 # tell good rows from bad; those of the good rows change little after one more fit.

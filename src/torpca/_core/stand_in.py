@@ -1,0 +1,61 @@
+"""A Gram matrix that is known on a subspace, and for the rest of which another stands in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torpca._core.gram import top_of_gram
+from torpca._core.moments import weighted
+from torpca._sources import RowSource
+from torpca._sources.base import Floats
+
+# A gap: the next variance is this many times smaller.
+GAP = 2.0
+
+
+def has_gap(theta: Floats, k: int) -> bool:
+    """Whether the eigenvalues `theta` drop behind the k-th, or end there."""
+    return len(theta) == k or bool(theta[k - 1] > GAP * theta[k])
+
+
+def gram_about(source: RowSource, mean: Floats, part: Floats, *, centered: bool) -> Floats:
+    """Gram matrix (d, d) of the rows about `mean`, with weights `part` (n,)."""
+    rows, mask = weighted(source.centered(mean) if centered else source, part)
+    return rows.gram(mask)
+
+
+def with_next(V: Floats, W: Floats) -> Floats:
+    """Orthonormal directions (d, k + q): the subspace V (d, k), then what W (d, q) has beyond it.
+
+    The next directions stay: those of rows that were left out for it are not in A.
+    """
+    beyond = W - V @ (V.T @ W)
+    return np.hstack([V, np.linalg.qr(np.hstack([V, beyond]))[0][:, V.shape[1] :]])
+
+
+def top_directions(B: Floats, V: Floats, AV: Floats) -> tuple[Floats, Floats]:
+    """As many top directions and eigenvalues of A as V (d, p) has columns, as far as A is known.
+
+    A is known on span(V), where it is AV; beyond, B stands in for it.
+    """
+    BV = B @ V
+    beyond = B - V @ BV.T - BV @ V.T + V @ (V.T @ BV) @ V.T
+    T = V.T @ AV
+    A = beyond + AV @ V.T + V @ AV.T - V @ ((T + T.T) / 2) @ V.T
+    W, s = top_of_gram((A + A.T) / 2, V.shape[1])
+    return W, s**2
+
+
+def stand_in_error(theta: Floats, k: int, weight: float, d: int) -> float:
+    """How far the subspace would move next, as a share of how far it moved.
+
+    What is not known of A is its part beyond span(V), where a Gram matrix of rows of this
+    `weight` stands in for it. Along a direction that is off by one part in sqrt(weight), and twice
+    that times the root of their number if all directions beyond are alike.
+    """
+    if len(theta) == k:
+        return 0.0
+    off = theta[k] / np.sqrt(weight) / max(theta[k - 1] - theta[k], 1e-300)
+    if has_gap(theta, k):
+        off *= 2 * np.sqrt(d)
+    return min(float(off), 1.0)
