@@ -9,13 +9,14 @@ from scipy.stats import chi2
 from torpca._core.moments import KeptMoments, KeptRowGram
 from torpca._core.subspace import SubspaceFinder
 from torpca._robust.candidates import two_sides
-from torpca._robust.rule import Along, Cutoffs, Rule
-from torpca._robust.settle import nearest, without_heaps
+from torpca._robust.rule import Cutoffs, Rule
 from torpca._robust.start import find_start
 from torpca._sample.draw import draw_sample
 from torpca._select.rank import RankRule, choose_rank
 from torpca._sources import Weighted, as_source
-from torpca._stats.cutoffs import cutoff, cutoff_of_largest, of_largest, taper
+from torpca._stats.along import Along
+from torpca._stats.copies import without_heaps
+from torpca._stats.cutoffs import cutoff, cutoff_of_largest, nearest, of_largest, taper
 from torpca._stats.limits import exceeded_by, orthogonal_limit, seen_score_limit
 from torpca._stats.lines import (
     describe_lines,

@@ -56,3 +56,15 @@ def frame_of_size(source: RowSource, magnitudes: Floats, size: float) -> Frame:
         far = magnitudes / size > FAR
     factors[far] = np.ldexp(1.0, 400 - np.frexp(magnitudes[far])[1])
     return Frame(source, factors, float(np.ldexp(1.0, exponent)))
+
+
+def shortened(X: Floats) -> Floats:
+    """The rows X (m, d), those too long to be squared made shorter: they are far off either way.
+
+    All of them as they are if most are as long.
+    """
+    size = np.max(np.abs(X), axis=1)
+    long = size > LARGEST
+    if not long.any() or np.median(size) > np.sqrt(LARGEST):
+        return X
+    return X * np.where(long, LARGEST / np.where(long, size, 1.0), 1.0)[:, None]

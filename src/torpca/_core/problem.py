@@ -169,3 +169,17 @@ def check_count(name: str, value: Any) -> int:
 
 def _remedy(name: str) -> str:
     return REMEDY.get(name, f"Leave {name} out for its default.")
+
+
+# A row may have entries as large as any float, but not most rows: they are added up.
+TOO_LARGE = 1e305
+
+
+def check_sums(magnitudes: Floats) -> None:
+    """Raise an error if most rows have entries that cannot be added up."""
+    if np.median(magnitudes) > TOO_LARGE:
+        raise ValueError(
+            f"Most rows of X have entries beyond {TOO_LARGE:g}, the largest "
+            f"{np.max(magnitudes):.3g}: their sums are beyond every float. Divide X by a number "
+            "of that size first."
+        )

@@ -15,7 +15,6 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from torpca._core.frame import LARGEST
 from torpca._core.gram import top_of_gram
 from torpca._core.krylov import expanded
 from torpca._core.loop import Iteration
@@ -26,11 +25,12 @@ from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.describe import RobustFit, limit_by_spread
 from torpca._robust.options import Options
 from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look
-from torpca._robust.rule import Along, Cutoffs, Rule, free_part, n_next
+from torpca._robust.rule import Cutoffs, Rule, free_part, n_next
 from torpca._robust.settle import Settled
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
+from torpca._stats.along import Along
 from torpca._stats.draw import some_rows
 from torpca._stats.limits import limits_of
 from torpca._stats.precision import Precision
@@ -80,18 +80,6 @@ def rows_to_begin_with(
     if np.count_nonzero(sample_weight) < WORTH_IT * count:
         return None
     return some_rows(sample_weight, count, rng)
-
-
-def shortened(X: Floats) -> Floats:
-    """The rows X (m, d), those too long to be squared made shorter: they are far off either way.
-
-    All of them as they are if most are as long.
-    """
-    size = np.max(np.abs(X), axis=1)
-    long = size > LARGEST
-    if not long.any() or np.median(size) > np.sqrt(LARGEST):
-        return X
-    return X * np.where(long, LARGEST / np.where(long, size, 1.0), 1.0)[:, None]
 
 
 def fit_large(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from torpca._core.loop import Iteration, Step, iterate
-from torpca._core.problem import check_finite
+from torpca._core.problem import check_finite, check_sums
 from torpca._core.subspace import Fit, SubspaceFinder, norm
 from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.options import Options
@@ -17,7 +17,8 @@ from torpca._robust.start import Start, find_start
 from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
-from torpca._stats.cutoffs import taper
+from torpca._stats.copies import without_heaps
+from torpca._stats.cutoffs import nearest, taper
 from torpca._stats.draw import some_rows
 from torpca._stats.lines import SETTLED, weights_of_nearest_half
 from torpca._stats.precision import Precision, precision_law
@@ -27,8 +28,6 @@ from torpca._tuning import tuning
 
 # Directions beyond the subspace for passes over more rows.
 SPARE = 3
-# A row may have entries as large as any float, but not most rows: they are added up.
-TOO_LARGE = 1e305
 # Iterations in which rows are looked at along the next directions. Directions that hardly differ in
 # size turn from one iteration to the next, and new rows are far out along them each time: at some
 # point the verdict stands.
@@ -70,16 +69,6 @@ def residuals(fit: Fit, keep: Floats) -> tuple[Floats, Floats]:
     R = np.where(fit.rounding(E, R) >= R, 0.0, R)
     h = np.minimum(E, 1e100) ** 2
     return R, R / np.sqrt(free_part(h, keep))
-
-
-def check_sums(magnitudes: Floats) -> None:
-    """Raise an error if most rows have entries that cannot be added up."""
-    if np.median(magnitudes) > TOO_LARGE:
-        raise ValueError(
-            f"Most rows of X have entries beyond {TOO_LARGE:g}, the largest "
-            f"{np.max(magnitudes):.3g}: their sums are beyond every float. Divide X by a number "
-            "of that size first."
-        )
 
 
 def settle_on_all(
@@ -300,28 +289,3 @@ def scores_in_unit(fit: Fit, weights: Floats) -> tuple[Floats, float]:
     with np.errstate(over="ignore"):
         Y /= unit if fit.frame.factors is None else (unit * fit.frame.factors)[:, None]
     return np.clip(Y, -FAR, FAR), unit
-
-
-def without_heaps(R: Floats, weights: Floats) -> Floats:
-    """Weights (n,) in which no heap of equal rows, told by their residuals, counts as many.
-
-    As in the sample: a row that is there more often than some times the middle one.
-    """
-    unit = float(np.median(R[R > 0])) if np.any(R > 0) else 1.0
-    # To the digits in which equal rows have equal residuals.
-    _, copies = np.unique(np.float32(np.minimum(R / unit, 1e30)), return_inverse=True)
-    counts = np.bincount(copies, weights)
-    most = tuning().most_copies * float(np.median(counts))
-    fewer = weights * np.minimum(1.0, most / np.maximum(counts, 1e-300))[copies]
-    return np.where(R > 0, fewer, weights)  # rows in the subspace need not be equal
-
-
-def nearest(R: Floats, trim: float, sample_weight: Floats) -> Floats:
-    """Whole weight for the nearest rows that make up 1 - trim, the last of them in part."""
-    order = np.argsort(np.where(sample_weight > 0, R, np.inf), kind="stable")
-    counts = sample_weight[order]
-    before = np.cumsum(counts) - counts
-    wanted = (1.0 - trim) * float(np.sum(counts)) * (1 + 1e-12)
-    w = np.zeros(len(R))
-    w[order] = np.clip((wanted - before) / np.where(counts > 0, counts, 1.0), 0.0, 1.0)
-    return np.where(sample_weight > 0, w, 0.0)

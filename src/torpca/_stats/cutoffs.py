@@ -65,3 +65,14 @@ def cutoff_of_largest(z: Floats, weights: Floats, count: int) -> float:
     """`cutoff` for the largest of `count` two-sided standard deviations, in their own unit."""
     one_sided = cutoff(of_largest(z, count), weights)
     return float(-ndtri(ndtr(-one_sided) / (2 * count)))
+
+
+def nearest(R: Floats, trim: float, sample_weight: Floats) -> Floats:
+    """Whole weight for the nearest rows that make up 1 - trim, the last of them in part."""
+    order = np.argsort(np.where(sample_weight > 0, R, np.inf), kind="stable")
+    counts = sample_weight[order]
+    before = np.cumsum(counts) - counts
+    wanted = (1.0 - trim) * float(np.sum(counts)) * (1 + 1e-12)
+    w = np.zeros(len(R))
+    w[order] = np.clip((wanted - before) / np.where(counts > 0, counts, 1.0), 0.0, 1.0)
+    return np.where(sample_weight > 0, w, 0.0)
