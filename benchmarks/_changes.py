@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from torpca._robust import concentrate
+from torpca._robust import concentrate, start
 from torpca._tuning import Tuning, tuned
 
 # Numbers that are measured from another point than zero.
@@ -53,6 +53,16 @@ def replaced(module: Any, name: str, function: Callable[..., Any]) -> Iterator[N
         setattr(module, name, before)
 
 
+def without_strict() -> AbstractContextManager[None]:
+    """Least outlying halves without the one by the scale of the tightest half alone."""
+    both = start.least_outlying
+
+    def one(*arguments: Any) -> Iterator[tuple[str, Any]]:
+        return (half for half in both(*arguments) if half[0] != "strict")
+
+    return replaced(start, "least_outlying", one)
+
+
 def without_inside() -> AbstractContextManager[None]:
     """Concentration steps that do not look at distances inside the subspace."""
     weighed = concentrate.weighed
@@ -74,6 +84,7 @@ def scaled(name: str, factor: float) -> Any:
 
 
 OFF = (
+    Change('candidate "strict"', "off", without_strict),
     Change('candidate "side"', "off", partial(tuned, n_axes=0)),
     Change('candidate "subsets"', "off", partial(tuned, n_subsets=0)),
     Change("inside distance in steps", "off", without_inside),

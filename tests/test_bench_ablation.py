@@ -86,9 +86,9 @@ def test_factors_stay_factors():
         assert 0.5 < scaled("majority", factor) < 1
 
 
-@pytest.mark.parametrize("name", ["side", "subsets"])
+@pytest.mark.parametrize("name", ["strict", "side", "subsets"])
 def test_a_candidate_switched_off_is_not_tried(name, two_groups):
-    every = {"pairs", "side", "subsets"}
+    every = {"pairs", "strict", "side", "subsets"}
     assert tried(two_groups) == every
     with OFF_BY_NAME[f'candidate "{name}"'].made():
         assert tried(two_groups) == every - {name}
@@ -149,7 +149,7 @@ def test_without_a_choice_no_candidate_wins_by_it(name, two_groups):
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_changes_leave_nothing_behind(change):
     def now():
-        return tuning(), concentrate.weighed
+        return tuning(), start.least_outlying, concentrate.weighed
 
     before = now()
     with change.made():

@@ -26,10 +26,15 @@ ROUNDED_SQUARE = 1e-12
 SMALLEST_SIDE = 0.3
 
 
-def least_outlying(sample: Sample, rng: np.random.Generator) -> Floats:
-    """Weights of the half that is least outlying along pairs of rows (Stahel 1981, Donoho 1982)."""
+def least_outlying(sample: Sample, rng: np.random.Generator) -> Iterator[tuple[str, Floats]]:
+    """Halves that are least outlying along pairs of rows (Stahel 1981, Donoho 1982), by two scales.
+
+    The more trusted one comes first.
+    """
     P = pair_projections(sample.Z, sample.weights, tuning().n_pairs, rng, sample.products)
-    return outlyingness(P, sample.weights).nearest_half(sample.weights)
+    found = outlyingness(P, sample.weights)
+    yield "pairs", found.nearest_half(sample.weights)
+    yield "strict", found.strictly().nearest_half(sample.weights)
 
 
 def sides(sample: Sample, core: Floats, rng: np.random.Generator) -> Iterator[tuple[str, Floats]]:
@@ -93,4 +98,4 @@ def nearest_to_subsets(
             # All of them are in it, and half of few points may span less.
             yield "subsets", np.where(R <= EQUAL, weights, 0.0)
         else:
-            yield "subsets", Outlyingness(np.zeros(len(Z)), R).nearest_half(weights)
+            yield "subsets", Outlyingness(np.zeros(len(Z)), R, R).nearest_half(weights)

@@ -76,7 +76,8 @@ def concentrated(
     if rule.given is not None:
         choice = choose_rank(rule, np.zeros(min(sample.Z.shape)))
         if rule.given >= np.count_nonzero(half) - sample.center:
-            half = sample.weights  # half of them lie in so many directions whatever they are
+            # Half of them lie in so many directions whatever they are.
+            half, steps = sample.weights, 0
         return of_rank(name, sample, half, choice, known, steps)
     # Different rows: repeated ones say nothing more about directions.
     variances, n_rows = principal_variances(sample, half), int(np.count_nonzero(half))

@@ -32,6 +32,9 @@ SPARE = 3
 # size turn from one iteration to the next, and new rows are far out along them each time: at some
 # point the verdict stands.
 MAX_VERDICTS = 10
+# Iterations in which rows are weighed at all. Where variances are equal beyond the signal, and more
+# components are asked for, weights and directions would follow each other for ever.
+MAX_LOOKS = 30
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,7 @@ class Weigher:
 
     fit: Fit
     rule: Rule
+    last: tuple[Floats, Floats]
 
     def __init__(
         self,
@@ -222,6 +226,8 @@ class Weigher:
 
     def weigh(self, R: Floats) -> tuple[Floats, Floats]:
         """Weights (n,) of the rows by their studentised residuals alone, and by all there is."""
+        if self.looks >= MAX_LOOKS:
+            return self.last
         rows, counts = self.judges, self.sample_weight
         votes = without_heaps(R[rows], counts[rows])
         rule = Rule.by_residuals(R[rows], votes, self.cuts, self.settled)
@@ -249,6 +255,7 @@ class Weigher:
         # Half of the rows are good: a verdict that leaves fewer is none.
         if 2 * float(now @ counts) < float(np.sum(counts)):
             now = near
+        self.last = near, now
         return near, now
 
     def leverage_weights(self, near: Floats) -> Floats:

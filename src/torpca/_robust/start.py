@@ -40,7 +40,7 @@ class Start:
     """Rows of the sample that agree on a subspace, among all rows, (n_rows,)."""
     choice: RankChoice
     name: str
-    """Which candidate won: "pairs", "side" or "subsets"."""
+    """Which candidate won: "pairs", "strict", "side" or "subsets"."""
     others: float
     """Share of the rows that agree on another subspace at least as well, in which those that
     agree on this one do not lie; zero if there is none."""
@@ -107,8 +107,9 @@ def candidates(sample: Sample, rule: RankRule, rng: np.random.Generator) -> Iter
         found.append(concentrated(name, sample, half, rule, found))
         return found[-1]
 
-    first = tried("pairs", least_outlying(sample, rng))
-    yield first
+    for name, half in least_outlying(sample, rng):
+        yield tried(name, half)
+    first = found[0]
     for core in (sample.weights, first.keep):
         for name, half in sides(sample, core, rng):
             yield tried(name, half)

@@ -12,6 +12,7 @@ from torpca._sample.span import span_of
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
+from torpca._stats.copies import capped
 from torpca._tuning import tuning
 
 # Rows of more numbers than this many times their number are brought into a basis of their span.
@@ -92,8 +93,7 @@ def draw_sample(
     _, first, copies = np.unique(_digests(source, rows), return_index=True, return_inverse=True)
     copies = copies.reshape(-1)
     merged: Floats = np.bincount(copies, counts, minlength=len(first)).astype(float)
-    # A heap of copies lies near any subspace that passes through it. It may, but has no vote.
-    merged = np.minimum(merged, tuning().most_copies * np.median(merged))
+    merged = capped(merged)
     different = rows[first]
     # Any point among the rows will do to centre on: it only keeps digits from cancelling.
     origin = different[_middle(magnitudes[different], merged)] if center else None

@@ -20,15 +20,28 @@ def merged_copies(Y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return S, np.bincount(copies.reshape(-1), weights, minlength=len(S)).astype(float)
 
 
-def without_heaps(R: Floats, weights: Floats) -> Floats:
-    """Weights (n,) in which no heap of equal rows, told by their residuals, counts as many.
+def capped(counts: Floats) -> Floats:
+    """Counts of different rows, (m,), none of them many times the middle one.
 
-    As in the sample: a row that is there more often than some times the middle one.
+    A heap of copies lies near any subspace that passes through it. It may, but has no vote, unless
+    heaps are most of the rows.
+    """
+    most = tuning().most_copies * float(np.median(counts))
+    if 2 * float(np.sum(counts[counts > most])) >= float(np.sum(counts)):
+        return counts
+    return np.minimum(counts, most)
+
+
+def without_heaps(R: Floats, weights: Floats) -> Floats:
+    """Weights (n,) in which no heap of equal rows, told by their residuals R (n,), counts as many.
+
+    Rows in the subspace, without a residual, need not be equal.
     """
     unit = float(np.median(R[R > 0])) if np.any(R > 0) else 1.0
     # To the digits in which equal rows have equal residuals.
     _, copies = np.unique(np.float32(np.minimum(R / unit, 1e30)), return_inverse=True)
-    counts = np.bincount(copies, weights)
-    most = tuning().most_copies * float(np.median(counts))
-    fewer = weights * np.minimum(1.0, most / np.maximum(counts, 1e-300))[copies]
-    return np.where(R > 0, fewer, weights)  # rows in the subspace need not be equal
+    counts = np.bincount(copies, weights).astype(np.float64)
+    share: Floats = capped(counts) / np.maximum(counts, 1e-300)
+    fewer = weights * share[copies]
+    votes: Floats = np.where(R > 0, fewer, weights)
+    return votes
