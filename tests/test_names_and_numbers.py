@@ -166,9 +166,9 @@ def test_whole_numbers():
 
 def test_times_of_a_limit_are_no_power_of_ten():
     told = made(60, 3)
-    far = told.orthogonal_distances.copy()
+    far = told.times.copy()
     far[told.extreme[0]] = 12_345.0
-    told = replace(told, orthogonal_distances=far)
+    told = replace(told, times=far)
     assert summary(told)["most_extreme"][0]["times_limit"] == 12_345.0
     assert re.search(r"  12,300  ", summary_text(told))
 

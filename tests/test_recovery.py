@@ -71,6 +71,7 @@ def test_mean_and_variances_are_those_of_the_good_rows(family):
     assert np.mean(model.predict(X)[~bad] == -1) < 0.015
 
 
+@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. the flagged rows depend on where")
 @pytest.mark.parametrize("n_components", [1, 2, 4, 8, 20])
 @pytest.mark.parametrize("family", recovery.FAMILIES)
 def test_a_wrong_rank_does_not_let_bad_rows_in(family, n_components):

@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 from tests._shared import warnings_of
 from torpca import OutlierRobustPCA, load_model, save_model
 from torpca._answer import answer
+from torpca._estimators import stability
 from torpca._report.words import stability_words
-from torpca._robust import stability
 from torpca.datasets import make_outlier_subspace
 
 

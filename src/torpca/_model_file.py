@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from torpca._atomic import atomic_write
 from torpca._core.loop import Iteration
 from torpca._estimators.robust import OutlierRobustPCA
+from torpca._estimators.stability import Refit, Stability
 from torpca._select.rank import RankChoice
 from torpca._sources.base import Floats, to_numpy
 from torpca._stats.limits import NewRows
@@ -172,6 +173,7 @@ def _header(model: OutlierRobustPCA) -> dict[str, Any]:
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", ())] or None,
         "cutoffs": {name: _plain(float(limit)) for name, limit in model.cutoffs_.items()},
         "new_rows": None if model._new_rows is None else asdict(model._new_rows),
+        "stability": None if model._stability is None else asdict(model._stability),
         "offset": _plain(float(model.offset_)),
         "noise_variance": _plain(float(model.noise_variance_)),
         "rank": {
@@ -249,6 +251,7 @@ def _restore(header: Mapping[str, Any], arrays: Arrays) -> OutlierRobustPCA:
         model._new_rows = NewRows(**{name: _number(limits[name]) for name in NEW_ROWS})
         model._seen = _floats(arrays["seen"])
     model.offset_ = _number(header["offset"])
+    model._probe, model._stability = None, _stability(header.get("stability"))
 
     rank = header["rank"]
     model.rank_ = RankChoice(
@@ -271,6 +274,14 @@ def _restore(header: Mapping[str, Any], arrays: Arrays) -> OutlierRobustPCA:
     )
     model.n_iter_, model.converged_ = len(model.history_), bool(header["converged"])
     return model
+
+
+def _stability(found: Any) -> Stability | None:
+    """What a header says of other fits; None if it says nothing."""
+    if found is None:
+        return None
+    refits = tuple(Refit(**refit) for refit in found["refits"])
+    return Stability(**{**found, "refits": refits})
 
 
 def _plain(value: Any) -> Any:

@@ -117,7 +117,8 @@ def disagreement(it: Fitted) -> str | None:
 def two_groups(it: Fitted) -> str | None:
     """The kept rows are two groups of like size inside the subspace."""
     probe, k = it.probe, min(it.rank, MOST_DIRECTIONS)
-    if probe is None or not probe.in_features or k == 0:
+    few_points = mostly_few_points(it.fit.start, it.rank)
+    if probe is None or not probe.in_features or k == 0 or few_points:
         return None
     w = it.fit.weights[probe.rows] * probe.weights
     inside = w > 0

@@ -165,8 +165,8 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
     rank_: RankChoice
     start_: Start
     route_: str
-    _probe: Probe | None
-    _stability: Stability | None
+    _probe: Probe | None = None
+    _stability: Stability | None = None
 
     def __init__(
         self,
@@ -291,16 +291,16 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
     def stability_(self) -> Stability:
         """What becomes of the fit with other choices; found when it is first asked for."""
         check_is_fitted(self)
-        probe = getattr(self, "_probe", None)
-        if probe is None:
+        if self._stability is None and self._probe is None:
             raise AttributeError(
                 "stability_ is found by fitting some of the rows again, and this model has none: "
                 "it was read from a file, or its rows live where picking some takes a pass over "
                 "all. Fit a part of them, as a NumPy array."
             )
-        if self._stability is None:
+        if self._stability is None and self._probe is not None:
             with single_threaded_blas:
-                self._stability = probe.stability()
+                self._stability = self._probe.stability()
+        assert self._stability is not None
         return self._stability
 
     def _check_rank(self, n: int, d: int) -> None:

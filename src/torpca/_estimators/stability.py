@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +12,16 @@ import numpy.typing as npt
 from torpca._robust.describe import RobustFit
 from torpca._robust.fit import robust_fit
 from torpca._robust.options import Options
-from torpca._sample.span import span_of
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource, as_source
-from torpca._sources.base import Array, Floats, Mask
+from torpca._sources.base import Floats, Mask
 from torpca._stats.draw import some_rows
 
 # Rows on which fits are repeated: so many, fewer if they are long, to hold no more numbers than
 # this, ...
 MOST_ROWS, NUMBERS = 2000, 2**17
-# ... but so many all the same, in a basis of their span.
-FEWEST_ROWS = 200
+# ... but so many all the same, if they are no more numbers than this.
+FEWEST_ROWS, MOST_NUMBERS = 200, 2**20
 # Other starts, and the seed of their generators, which is none that a user is likely to give.
 STARTS, SEED = 3, 20_170_218
 
@@ -75,22 +73,17 @@ class Probe:
     def of(
         cls, source: RowSource, fit: RobustFit, sample_weight: Floats, options: Options
     ) -> Probe | None:
-        """Some rows of `source`; None where to pick them would take a pass over all."""
+        """Some rows of `source`; None where they are too many numbers, or take a pass to pick."""
         n, d = source.shape
+        there = np.flatnonzero(sample_weight > 0)
+        if fit.span is not None:
+            return cls(fit.span[there], sample_weight[there], there, options, False, None)
         count = min(MOST_ROWS, max(NUMBERS // d, FEWEST_ROWS))
-        if np.count_nonzero(sample_weight) > count and not source.picks_rows:
+        if (len(there) > count and not source.picks_rows) or count * d > MOST_NUMBERS:
             return None
         rows = some_rows(sample_weight, count, np.random.default_rng(SEED))
-        in_features = len(rows) * d <= NUMBERS or d <= len(rows)
-        if in_features:
-            Z = source.take(rows)
-        else:
-            magnitudes = np.ones(n)
-            magnitudes[rows] = source.pick(rows, largest_entries)[0]
-            middle = rows[np.argsort(magnitudes[rows], kind="stable")[len(rows) // 2]]
-            Z = span_of(source, magnitudes, rows, middle if options.center else None).Z
-        known = fit if in_features and len(rows) == n else None
-        return cls(Z, sample_weight[rows], rows, options, in_features, known)
+        known = fit if len(rows) == n else None
+        return cls(source.take(rows), sample_weight[rows], rows, options, True, known)
 
     @cached_property
     def first(self) -> RobustFit:
@@ -135,11 +128,6 @@ class Probe:
             share_changed=self.share_changed(self.first, other),
             subspace_change=angle_between(self.first.V, other.V),
         )
-
-
-def largest_entries(xp: Any, block: Array) -> tuple[Array, ...]:
-    """Largest absolute entry of each row of `block`."""
-    return (xp.max(xp.abs(block), axis=1),)
 
 
 def flagged(fit: RobustFit) -> Mask:

@@ -76,8 +76,7 @@ def concentrated(
     if rule.given is not None:
         choice = choose_rank(rule, np.zeros(min(sample.Z.shape)))
         if rule.given >= np.count_nonzero(half) - sample.center:
-            # Half of them lie in so many directions whatever they are.
-            half, steps = sample.weights, 0
+            half = sample.weights  # half of them lie in so many directions whatever they are
         return of_rank(name, sample, half, choice, known, steps)
     # Different rows: repeated ones say nothing more about directions.
     variances, n_rows = principal_variances(sample, half), int(np.count_nonzero(half))

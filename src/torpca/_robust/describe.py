@@ -17,11 +17,10 @@ from torpca._stats.cutoffs import taper
 from torpca._stats.limits import NUMBERS, LeftOut, NewRows, leave_out, limits_of, new_limits
 from torpca._stats.scatter import mahalanobis, robust_scatter
 from torpca._stats.spread import Spread
+from torpca._tuning import tuning
 
 # Standard deviations beyond which a row is not a good one, where a share was left out.
 GOOD = 4.0
-# Standard deviations that half of a hundredth of Gaussian rows exceed.
-LIMIT = 2.576
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,8 @@ class RobustFit:
     score_distances: Floats
     orthogonal_distances: Floats
     limits: dict[str, float]
+    span: Floats | None = field(repr=False)
+    """The rows in a basis of their span, where they were iterated on in it."""
     new_rows: NewRows | None
     """Limits for rows that the fit has not seen; None: the same."""
     rank: RankChoice
@@ -68,12 +69,9 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     near = np.where(scatter.weights > 0, sample_weight, 0.0)
     left = None if settled.trimmed else left_out(settled, center)
     beyond = k < fit.V.shape[0]
-    limits = limits_of(score, near, R, weights, k, beyond=beyond, center=center, left=left)
-    if not settled.trimmed and k:
-        limits["orthogonal"] = max(limits["orthogonal"], limit_by_spread(settled.rule))
-    new = new_limits(
-        score, near, R, studentised, weights, k, beyond=beyond, center=center, left=left
-    )
+    good = weights if settled.trimmed else sample_weight * good_rows(settled)
+    limits = limits_of(score, near, R, good, k, beyond=beyond, center=center, left=left)
+    new = new_limits(score, near, R, studentised, good, k, beyond=beyond, center=center, left=left)
     theta, Q = np.linalg.eigh(scatter.covariance)
     theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
     V = fix_signs(fit.V @ Q)
@@ -92,6 +90,7 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
         score_distances=score,
         orthogonal_distances=R,
         limits=limits,
+        span=settled.rows.take(np.arange(len(R))) if settled.route == "span" else None,
         new_rows=new,
         rank=settled.choice,
         start=settled.start,
@@ -100,12 +99,22 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     )
 
 
-def limit_by_spread(rule: Rule) -> float:
-    """Limit on orthogonal distances where rows were cut off near it: their moments say too little.
+def good_rows(settled: Settled) -> Floats:
+    """Weights (n,) of the rows by which limits on orthogonal distances are found.
 
-    Zero where they were not.
+    A fit may leave rows out that are not far off, to be on the safe side. A limit that was found
+    without them would be too small.
     """
-    return rule.residual.at(LIMIT) if rule.cuts.residual < GOOD else 0.0
+    rule, keep = settled.rule, settled.keep
+    return within_good(rule, keep, rule.residual.z(settled.studentised))
+
+
+def within_good(rule: Rule, keep: Floats, z: Floats) -> Floats:
+    """Weights `keep` (n,), or more for rows whose residuals, `z` (n,), are the reason for less."""
+    if rule.cuts.residual >= GOOD or rule.residual.scale == 0.0:
+        return keep
+    by_residual = (keep > 0) | (z >= tuning().taper * rule.cuts.residual)
+    return np.where(by_residual, np.maximum(keep, taper(z, GOOD)), keep)
 
 
 def left_out(settled: Settled, center: bool) -> LeftOut | None:

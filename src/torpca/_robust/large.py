@@ -22,7 +22,7 @@ from torpca._core.measure import product
 from torpca._core.stand_in import gram_about, has_gap, stand_in_error, top_directions, with_next
 from torpca._core.subspace import fix_signs, subspace_change
 from torpca._robust.concentrate import ROUGHLY
-from torpca._robust.describe import RobustFit, limit_by_spread
+from torpca._robust.describe import RobustFit, within_good
 from torpca._robust.options import Options
 from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look
 from torpca._robust.rule import Cutoffs, Rule, free_part, n_next
@@ -378,12 +378,12 @@ def summary(
     k = len(at.s)
     judges = some_rows(sample_weight, PROBE_ROWS, rng)
     counts = sample_weight[judges]
-    good = keep[judges] * counts
+    z = at.rule.residual.z(R[judges])
+    good = within_good(at.rule, keep[judges], z) * counts
     far = at.inside.spread.z(score[judges] / np.sqrt(at.inside.shrink)) >= FAR_OUT
     near = np.where((good > 0) & ~far, counts, 0.0)
     beyond = k < at.V.shape[0]
     limits = limits_of(score[judges], near, R[judges], good, k, beyond=beyond, center=at.centered)
-    limits["orthogonal"] = max(limits["orthogonal"], limit_by_spread(at.rule))
     # No products of all rows are stored: of short rows they are a good part of the data.
     n_good = float(keep @ sample_weight)
     square = float(np.einsum("i,i,i,i->", keep, sample_weight, R, R))
@@ -402,6 +402,7 @@ def summary(
         score_distances=score,
         orthogonal_distances=R,
         limits=limits,
+        span=None,
         new_rows=None,
         rank=settled.choice,
         start=settled.start.among(rows, len(sample_weight)),

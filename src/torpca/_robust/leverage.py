@@ -29,7 +29,7 @@ def leave_leverage_out(
     the cut-off on distances inside is finite.
     """
     cuts = Cutoffs(best.cuts.residual, best.cuts.along)
-    if best.exact:
+    if best.exact or best.fit.scores.shape[1] == 0:
         return best.keep, cuts
     keep, beyond = best.keep, np.inf
     for _ in range(FITS):

@@ -12,6 +12,8 @@ from torpca._tuning import tuning
 
 # Cubed roots of squares are Gaussian only about: their tail may hold a fifth more.
 ABOUT = 1.2
+# So many rows beyond what is expected are no reason to doubt others.
+FEW = 2
 
 
 def cutoff(z: Floats, weights: Floats) -> float:
@@ -31,7 +33,7 @@ def cutoff(z: Floats, weights: Floats) -> float:
         return t.farthest
     beyond = np.cumsum(w[::-1])[::-1][tail:]
     expected = float(np.sum(w)) * ndtr(-s[tail:])
-    clear = beyond > ABOUT * expected + t.significance * np.sqrt(expected) + 1
+    clear = beyond > ABOUT * expected + t.significance * np.sqrt(expected) + FEW
     if not clear.any():
         return t.farthest
     drop = float(np.max((beyond - expected)[clear]))
@@ -48,6 +50,8 @@ def taper(z: Array, none: float, xp: Any = np) -> Array:
 
     Smooth weights let the fit settle, and not on one of many sets of rows.
     """
+    if not np.isfinite(none):
+        return xp.ones_like(z)
     full = tuning().taper * none
     t = xp.clip((z - full) * (1 / (none - full)), 0.0, 1.0)
     s = 1 - t
