@@ -232,7 +232,7 @@ def test_a_line_counts_cases_errors_and_time():
     }
     line = ablation.line(name, figures)
     shown = [line[column] for column in ablation.COLUMNS]
-    assert shown == [name, "off", 2, 0, 0, 1, 2, 1.5]
+    assert shown == ['candidate "strict"', "off", 2, 0, 0, 1, 2, 1.5]
     assert line["cases"]["lost"] == [one, two]
     assert line["figures"]["hbk"] == [0.8, 0.9]
 

@@ -62,7 +62,7 @@ def test_there_is_none_before_a_fit_or_from_a_file(tmp_path):
 
 
 def test_long_rows_are_looked_at_in_their_span():
-    made = make_outlier_subspace(60, 9000, 2, 0.2, outliers="cluster", noise=0.01, random_state=0)
+    made = make_outlier_subspace(60, 20_000, 2, 0.2, outliers="cluster", noise=0.01, random_state=0)
     model = OutlierRobustPCA(2).fit(made.X)
     assert max(model._probe.Z.shape) <= 60
     found = model.stability_

@@ -25,8 +25,16 @@ def mixed(digit, n_others=60, seed=0):
 X, what = mixed(0)
 print(f"{len(X)} pictures, {np.sum(what != 0)} are no zeros")
 
+# %% [markdown]
+# Rows are few, so a fit may warn that some labels depend on where it started. That is so, and left
+# out here.
+
 # %%
+import warnings
+
 from torpca import OutlierRobustPCA
+
+warnings.filterwarnings("ignore", message="OutlierRobustPCA: the flagged rows depend")
 
 model = OutlierRobustPCA().fit(X)
 flagged = model.predict(X) == -1

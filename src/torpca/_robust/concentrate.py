@@ -21,13 +21,13 @@ MAX_CHOICES = 3
 # Sets of rows that differ in less than this share of all rows will end as one, ...
 A_FEW = 0.005
 # ... and so will subspaces that differ by less than this many times what chance makes them.
-BY_CHANCE = 1.5
+BY_CHANCE = 1.0
 # Where chance alone leaves out this many times the noise, nothing can be said.
 TOO_FEW = 3.0
 # A candidate that leaves this many times as much as another is not the same, nor will it catch up.
 FAR_BEHIND = 4.0
-# How closely spreads are found: the start is not the answer, and a step is not the start.
-ROUGHLY, IN_A_STEP = 1e-3, 3e-2
+# How closely spreads are found: the start is not the answer.
+ROUGHLY = 1e-3
 # Standard deviations within which good rows are counted.
 COUNTED = 3.0
 
@@ -148,15 +148,15 @@ def step(sample: Sample, fit: SampleFit) -> tuple[Floats, Cutoffs]:
 def weighed(sample: Sample, fit: SampleFit, *, with_inside: bool) -> tuple[Rule, Floats]:
     """The rule that the rows of the sample give, and their weights (m,) by it but for `inside`."""
     R, weights = fit.studentised, sample.weights
-    rule = Rule.by_residuals(R, weights, settled=IN_A_STEP)
+    rule = Rule.by_residuals(R, weights, settled=ROUGHLY)
     near = weights * rule.near(R)
     P = np.zeros((len(R), 0))
     if rule.residual.scale > 0:
         count = n_next(len(R), sample.Z.shape[1], fit.scores.shape[1])
         P = fit.next_directions(near, count)[0]
-        rule = rule.with_next(P, near, IN_A_STEP)
+        rule = rule.with_next(P, near, ROUGHLY)
     if with_inside:
-        rule = rule.with_inside(fit.inside, weights, IN_A_STEP)
+        rule = rule.with_inside(fit.inside, weights, ROUGHLY)
     return rule, weights * rule.on_subspace(R, P)
 
 
