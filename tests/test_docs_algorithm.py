@@ -69,7 +69,7 @@ def test_the_numbers_in_the_formulas_are_those_of_the_code():
     # Numbers that the page writes without their names.
     t = Tuning()
     for words in (
-        f"at most {t.sample_rows} rows",
+        f"about {t.sample_rows} rows",
         f"along {t.n_pairs} directions",
         f"{t.n_subsets} subspaces",
         f"s >= {t.tail:g}",

@@ -50,7 +50,7 @@ def to_level(cut: float, least: float) -> float:
     if cut >= tuning().farthest:
         return cut
     steps = max(round(np.log(cut / least) / np.log(LEVEL_RATIO)), 0)
-    return float(least * LEVEL_RATIO**steps)
+    return min(float(least * LEVEL_RATIO**steps), tuning().farthest)
 
 
 @dataclass(frozen=True)

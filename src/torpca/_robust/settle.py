@@ -167,7 +167,7 @@ def iterated(
 
 
 class Weigher:
-    """Fits and weighs all rows, iteration after iteration; cut-offs may become smaller only."""
+    """Fits and weighs all rows, iteration after iteration; no cut-off exceeds that of the start."""
 
     fit: Fit
     rule: Rule

@@ -57,7 +57,7 @@ def robust_scatter(
     """Scatter of the scores Y (n, k) of most rows, by their `weights` (n,).
 
     Rows far out inside the subspace tell where it is and not how far its rows spread. From the
-    half that is least outlying each row is weighed by its own distance, until nothing changes;
+    tightest half each row is weighed by its own distance, until nothing changes;
     the covariance is corrected for what the weights take from Gaussian rows. `settled` is the
     share of a row's weight that may change in the end.
     """
