@@ -24,6 +24,8 @@ from torpca._tuning import tuning
 ROUGH = 8.0
 # Samples of more than this many times the rows of a part are worth one.
 WORTH_A_PART = 1.5
+# Share of the rows from which on a candidate has nearly all of them.
+NEARLY_ALL = 0.97
 # Standard deviations by which a share of a part of the sample may be off.
 UNSURE = 2.0
 # Digits in which different rows differ.
@@ -110,7 +112,8 @@ def candidates(sample: Sample, rule: RankRule, rng: np.random.Generator) -> Iter
     for name, half in least_outlying(sample, rng):
         yield tried(name, half)
     first = found[0]
-    for core in (sample.weights, first.keep):
+    # Where the first candidate keeps nearly all rows, its groups are those of all of them.
+    for core in (sample.weights, first.keep) if first.share < NEARLY_ALL else (sample.weights,):
         for name, half in sides(sample, core, rng):
             yield tried(name, half)
     for name, half in nearest_to_subsets(sample, first.choice.rank, rng):
