@@ -52,8 +52,8 @@ def test_one_in_a_hundred_good_rows_is_flagged(n, d, spectrum, k):
 
 @SMALL
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [30, 50, 100, 200, 300, 1000])
-@pytest.mark.parametrize("d", [2, 5, 20, 100, 200])
+@pytest.mark.parametrize("n", [30, 100, 1000])
+@pytest.mark.parametrize("d", [2, 20, 200])
 def test_one_in_a_hundred_good_rows_is_flagged_at_every_size(n, d):
     spectra = ["equal", "3 strong", "slow decay"] if d > 3 else ["equal", "slow decay"]
     for spectrum in spectra:
@@ -61,9 +61,9 @@ def test_one_in_a_hundred_good_rows_is_flagged_at_every_size(n, d):
             if k <= d:
                 found = new_line(n, d, spectrum, k, max(3, 3000 // n))
                 # Some fits to 30 rows take good ones for bad.
-                most = 0.027 if n == 30 else 0.022
-                assert 0.0045 <= found["of the fit"] <= most, found
-                assert 0.0045 <= found["new"] <= most, found
+                least, most = (0.003, 0.027) if n == 30 else (0.0045, 0.022)
+                assert least <= found["of the fit"] <= most, found
+                assert least <= found["new"] <= most, found
 
 
 @SMALL

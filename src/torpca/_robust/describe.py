@@ -20,7 +20,7 @@ from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
 # Standard deviations beyond which a row is not a good one, where a share was left out.
-GOOD = 4.0
+GOOD = 5.5
 
 
 @dataclass(frozen=True)
