@@ -24,7 +24,6 @@ from torpca._stats.lines import SETTLED, weights_of_nearest_half
 from torpca._stats.precision import Precision, precision_law
 from torpca._stats.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread
-from torpca._tuning import tuning
 
 # Directions beyond the subspace for passes over more rows.
 SPARE = 3
@@ -82,7 +81,7 @@ def settle_on_all(
     *,
     polish: bool = True,
 ) -> Settled:
-    """Subspace of the good rows of `source`: steps 1 to 3 of `robust_fit`.
+    """Subspace of the good rows of `source`: steps 1 to 8 of docs/algorithm.md.
 
     Without `polish` it is that of the last iteration, for a start on more rows.
     """
@@ -184,12 +183,7 @@ class Weigher:
     ) -> None:
         self.finder = finder
         self.options = options
-        t = tuning()
-        self.cuts = replace(
-            start.cuts,
-            residual=max(start.cuts.residual, t.least),
-            along=max(start.cuts.along, t.least_along),
-        )
+        self.cuts = start.cuts
         self.sample_weight = sample_weight
         self.rng = rng
         self.settled = settled
@@ -231,9 +225,6 @@ class Weigher:
         rows, counts = self.judges, self.sample_weight
         votes = without_heaps(R[rows], counts[rows])
         rule = Rule.by_residuals(R[rows], votes, self.cuts, self.settled)
-        rule = replace(
-            rule, cuts=replace(rule.cuts, residual=max(rule.cuts.residual, tuning().least))
-        )
         near = np.where(self.there, rule.near(R), 0.0)
         if 2 * float(near @ counts) < float(np.sum(counts)) * (1 - 1e-9):
             near = np.where(weights_of_nearest_half(R, counts) > 0, 1.0, 0.0)
@@ -242,9 +233,6 @@ class Weigher:
             self.W = self.finder.beyond(self.fit, near * counts, count)
             P = self.fit.rows().matmul(self.W)
             rule = rule.with_next(P[rows], near[rows] * votes, self.settled, on_all=True)
-            rule = replace(
-                rule, cuts=replace(rule.cuts, along=max(rule.cuts.along, tuning().least_along))
-            )
             self.along = taper(rule.along.z(P), rule.cuts.along) if self.W.size else self.along
         if self.leverage is None:
             self.leverage = self.leverage_weights(near)
