@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from torpca._robust import concentrate, start
+from torpca._robust import start
 from torpca._tuning import Tuning, tuned
 
 # Numbers that are measured from another point than zero.
@@ -23,8 +23,6 @@ MEASURED_FROM = {
     "gap": 1.0,
     "next_variance": 1.0,
     "closer": 1.0,
-    "more": 1.0,
-    "looser": 1.0,
     "leverage": 1.0,
 }
 
@@ -63,16 +61,6 @@ def without_strict() -> AbstractContextManager[None]:
     return replaced(start, "least_outlying", one)
 
 
-def without_inside() -> AbstractContextManager[None]:
-    """Concentration steps that do not look at distances inside the subspace."""
-    weighed = concentrate.weighed
-
-    def nearness(sample: Any, fit: Any, *, with_inside: bool) -> Any:
-        return weighed(sample, fit, with_inside=False)
-
-    return replaced(concentrate, "weighed", nearness)
-
-
 def scaled(name: str, factor: float) -> Any:
     """The value of a number of `Tuning` when it, or its distance from a point, is multiplied."""
     value, origin = getattr(Tuning(), name), MEASURED_FROM.get(name, 0.0)
@@ -87,10 +75,8 @@ OFF = (
     Change('candidate "strict"', "off", without_strict),
     Change('candidate "side"', "off", partial(tuned, n_axes=0)),
     Change('candidate "subsets"', "off", partial(tuned, n_subsets=0)),
-    Change("inside distance in steps", "off", without_inside),
     Change("next directions", "off", partial(tuned, n_next=0)),
     Change("choice by tightness", "off", partial(tuned, majority=2.0)),
-    Change("choice by number", "off", partial(tuned, looser=-np.inf)),
     Change("leverage test", "off", partial(tuned, leverage=np.inf)),
     Change("limit on copies", "off", partial(tuned, most_copies=np.inf)),
 )

@@ -63,17 +63,13 @@ class Tuning:
 
     # ---- the choice between candidates
     majority: float = 0.51
-    """Share of the rows that a candidate must keep to win by being tighter."""
-    gap: float = 1.4
-    """How many times larger its gap must be, ..."""
+    """Share of the rows that a candidate must keep to win."""
+    gap: float = 3.5
+    """Ratio of variances inside and beyond a subspace that is a gap."""
     next_variance: float = 1.25
-    """... or how many times smaller the variance it leaves along the next direction."""
-    closer: float = 1.06
-    """How many times nearer its rows must be, if neither is so."""
-    more: float = 1.15
-    """How many times as many rows it must hold to win by that."""
-    looser: float = 1.1
-    """How many times farther from its subspace they may be then."""
+    """If there is one: how many times less its rows must vary along the next direction."""
+    closer: float = 1.02
+    """If there is none: how many times nearer the nearest half of the rows must be."""
 
     # ---- leverage
     leverage: float = 1.3

@@ -12,7 +12,7 @@ from torpca._sample.draw import Sample
 from torpca._sample.fit import SampleFit, left_out, principal_variances, sample_fit
 from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._sources.base import Floats
-from torpca._stats.lines import weights_of_nearest_half
+from torpca._stats.lines import describe_lines, square_of_half, weights_of_nearest_half
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
@@ -49,10 +49,12 @@ class Candidate:
     """... and their share of all."""
     limit: float
     """Distance from the subspace that hardly one of them exceeds; zero for an exact fit."""
+    half_square: float
+    """Mean squared residual of the nearest half of all rows (LTS: Rousseeuw 1984)."""
     next_variance: float
-    """Their variance along the first direction beyond the subspace."""
+    """Variance of the rows that agree along the first direction beyond the subspace."""
     gap: float
-    """Their variance along the last direction of the subspace over that."""
+    """Their smallest variance along a direction of the subspace, found robustly, over that."""
 
     @property
     def exact(self) -> bool:
@@ -130,23 +132,18 @@ def behind(fit: SampleFit, other: Candidate) -> bool:
 
 
 def step(sample: Sample, fit: SampleFit) -> tuple[Floats, Cutoffs]:
-    """One concentration step: rows near the subspace of some rows, and not far out.
-
-    Distances inside are measured by the rows that are kept: a group of bad rows that has one of the
-    directions to itself is far out inside, however near. At least half of the rows stay.
-    """
-    rule, on = weighed(sample, fit, with_inside=True)
+    """One concentration step: rows near the subspace of some rows; at least half of them all."""
+    rule, on = weighed(sample, fit)
     total = float(np.sum(sample.weights))
-    both = on * rule.by_distance_inside(fit.inside)
-    # Each test in turn is given up if less than half of the rows pass.
-    for weights in (both, on, sample.weights * rule.near(fit.studentised)):
+    # The next directions are given up if less than half of the rows pass.
+    for weights in (on, sample.weights * rule.near(fit.studentised)):
         if 2 * float(np.sum(weights)) >= total * (1 - 1e-9):
             return weights, rule.cuts
     return weights_of_nearest_half(fit.studentised, sample.weights), rule.cuts
 
 
-def weighed(sample: Sample, fit: SampleFit, *, with_inside: bool) -> tuple[Rule, Floats]:
-    """The rule that the rows of the sample give, and their weights (m,) by it but for `inside`."""
+def weighed(sample: Sample, fit: SampleFit) -> tuple[Rule, Floats]:
+    """The rule that the rows of the sample give, and their weights (m,) by it."""
     R, weights = fit.studentised, sample.weights
     rule = Rule.by_residuals(R, weights, settled=ROUGHLY)
     near = weights * rule.near(R)
@@ -155,8 +152,6 @@ def weighed(sample: Sample, fit: SampleFit, *, with_inside: bool) -> tuple[Rule,
         count = n_next(len(R), sample.Z.shape[1], fit.scores.shape[1])
         P = fit.next_directions(near, count)[0]
         rule = rule.with_next(P, near, ROUGHLY)
-    if with_inside:
-        rule = rule.with_inside(fit.inside, weights, ROUGHLY)
     return rule, weights * rule.on_subspace(R, P)
 
 
@@ -169,7 +164,6 @@ def described(
     if not spread.exact:
         squares = fit.next_directions(keep, 1)[1]
         following = float(squares[0]) if len(squares) else 0.0
-    last = float(fit.variances[-1]) if len(fit.variances) == choice.rank else 0.0
     return Candidate(
         name=name,
         keep=keep,
@@ -179,9 +173,22 @@ def described(
         n_rows=int(np.count_nonzero(keep)),
         share=float(np.sum(keep)) / float(np.sum(sample.weights)),
         limit=spread.at(COUNTED),
+        half_square=square_of_half(fit.studentised, sample.weights),
         next_variance=following,
-        gap=last / following if following > 0 else np.inf,
+        gap=smallest_variance(fit, keep, choice.rank) / following if following > 0 else np.inf,
     )
+
+
+def smallest_variance(fit: SampleFit, keep: Floats, rank: int) -> float:
+    """Smallest variance of most of the rows `keep` (m,) along the directions of the subspace.
+
+    Of most of them: a few rows far out make no gap.
+    """
+    if fit.scores.shape[1] < rank:
+        return 0.0
+    inside = keep > 0
+    lines = describe_lines(fit.scores[inside], keep[inside])
+    return float(np.min(np.square(np.maximum(lines.inner, lines.side)), initial=np.inf))
 
 
 def alike(fit: SampleFit, keep: Floats, other: Candidate, sample: Sample) -> bool:

@@ -34,7 +34,7 @@ def leave_leverage_out(
     keep, beyond = best.keep, np.inf
     for _ in range(FITS):
         fit = sample_fit(sample, keep, best.choice.rank)
-        _, on = weighed(sample, fit, with_inside=False)
+        _, on = weighed(sample, fit)
         z = distances_inside(fit, on, sample.center, rng)
         beyond = cutoff(z, on)
         without = on * taper(z, beyond)
@@ -42,7 +42,7 @@ def leave_leverage_out(
             return best.keep, cuts
         keep = without
     fit = sample_fit(sample, keep, best.choice.rank)
-    _, on = weighed(sample, fit, with_inside=False)
+    _, on = weighed(sample, fit)
     far = np.where(2 * keep < on, on, 0.0)
     if leaves_subspace(fit, keep, far):
         return keep, Cutoffs(cuts.residual, cuts.along, beyond)

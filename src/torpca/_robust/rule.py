@@ -1,4 +1,4 @@
-"""The rule by which a row is weighed: its distance from the subspace, beside it, and inside it."""
+"""The rule by which a row is weighed: its distance from the subspace, and beside it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ LEAST_FREE = 1e-3
 LEVEL_RATIO = 1.4
 # Rows for each direction beyond the subspace, at least, to look along some of them.
 ROWS_PER_DIRECTION = 3
+# Margins are wider by as many standard deviations of a share of the rows.
+ROUGH = 8.0
 
 
 def free_part(h: Array, keep: Array, xp: Any = np) -> Array:
@@ -51,6 +53,11 @@ def to_level(cut: float, least: float) -> float:
         return cut
     steps = max(round(np.log(cut / least) / np.log(LEVEL_RATIO)), 0)
     return min(float(least * LEVEL_RATIO**steps), tuning().farthest)
+
+
+def rough_by(n_rows: float) -> float:
+    """Power of the margins between two subspaces: of few rows all variances are rough."""
+    return float(1 + ROUGH / np.sqrt(n_rows))
 
 
 @dataclass(frozen=True)
@@ -84,13 +91,13 @@ class Cutoffs:
 class Rule:
     """How a row is weighed, given its distances.
 
-    Its weight is a product of three: by its residual, by its place along the next principal
-    directions, and by its distance inside the subspace. The last is 1 unless `inside` is given.
+    Its weight is a product of two: by its residual, and by its place along the next principal
+    directions. Rows far out inside the subspace are looked at once (`torpca._robust.leverage`);
+    `cuts.inside` is finite if they are off it.
     """
 
     residual: Spread
     along: Along
-    inside: Spread | None
     cuts: Cutoffs
 
     @classmethod
@@ -110,7 +117,7 @@ class Rule:
         if cuts is not None:
             found = found.for_all_rows().tightened(cuts)
         nothing = np.zeros(0)
-        return cls(residual, Along(nothing, nothing), None, found)
+        return cls(residual, Along(nothing, nothing), found)
 
     def with_next(
         self, P: Floats, near: Floats, settled: float = SETTLED, *, on_all: bool = False
@@ -125,12 +132,6 @@ class Rule:
             found = found.for_all_rows()
         return replace(self, along=along, cuts=self.cuts.tightened(found))
 
-    def with_inside(self, D: Floats, weights: Floats, settled: float = SETTLED) -> Rule:
-        """The same with distances inside the subspace, D (n,)."""
-        inside = Spread.of(D, weights, settled)
-        found = Cutoffs(inside=cutoff(inside.z(D), weights))
-        return replace(self, inside=inside, cuts=self.cuts.tightened(found))
-
     def near(self, R: Floats) -> Floats:
         """Weight (n,) by the residual alone."""
         return taper(self.residual.z(R), self.cuts.residual)
@@ -139,12 +140,6 @@ class Rule:
         """Weight (n,) by the residual, and along the next directions."""
         w = self.near(R)
         return w * taper(self.along.z(P), self.cuts.along) if np.isfinite(self.cuts.along) else w
-
-    def by_distance_inside(self, D: Floats) -> Floats:
-        """Weight (n,) by the distance inside the subspace."""
-        if self.inside is None:
-            return np.ones(len(D))
-        return taper(self.inside.z(D), self.cuts.inside)
 
     def weights(self, xp: Any, squares: Array, P: Array) -> tuple[Array, Array]:
         """`near` and `on_subspace` in any library, of a fit that is not exact.

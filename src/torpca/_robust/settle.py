@@ -12,7 +12,7 @@ from torpca._core.problem import check_finite, check_sums
 from torpca._core.subspace import Fit, SubspaceFinder, norm
 from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.options import Options
-from torpca._robust.rule import Rule, free_part, n_next
+from torpca._robust.rule import Rule, free_part, n_next, rough_by
 from torpca._robust.start import Start, find_start
 from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource
@@ -20,10 +20,11 @@ from torpca._sources.base import Floats
 from torpca._stats.copies import without_heaps
 from torpca._stats.cutoffs import nearest, taper
 from torpca._stats.draw import some_rows
-from torpca._stats.lines import SETTLED, weights_of_nearest_half
+from torpca._stats.lines import SETTLED, square_of_half, weights_of_nearest_half
 from torpca._stats.precision import Precision, precision_law
 from torpca._stats.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread
+from torpca._tuning import tuning
 
 # Directions beyond the subspace for passes over more rows.
 SPARE = 3
@@ -171,6 +172,8 @@ class Weigher:
     fit: Fit
     rule: Rule
     last: tuple[Floats, Floats]
+    nearest: tuple[Floats, Floats]
+    """Weights by the subspace nearest to half of the rows."""
 
     def __init__(
         self,
@@ -194,6 +197,7 @@ class Weigher:
     def forget(self) -> None:
         """Begin anew: the rows are about to be measured from a subspace of another rank."""
         self.looks = 0
+        self.half = np.inf
         self.along = np.ones(len(self.sample_weight))
         self.leverage: Floats | None = None
         self.W = np.zeros((self.finder.source.shape[1], 0))
@@ -223,6 +227,12 @@ class Weigher:
         if self.looks >= MAX_LOOKS:
             return self.last
         rows, counts = self.judges, self.sample_weight
+        half = square_of_half(R[rows], counts[rows])
+        margin = tuning().closer ** (2 * rough_by(np.count_nonzero(counts)))
+        if half > margin * self.half:
+            # The rows that came in since have drawn the subspace away from half of them all.
+            self.looks, self.last = MAX_LOOKS, self.nearest
+            return self.last
         votes = without_heaps(R[rows], counts[rows])
         rule = Rule.by_residuals(R[rows], votes, self.cuts, self.settled)
         near = np.where(self.there, rule.near(R), 0.0)
@@ -244,6 +254,8 @@ class Weigher:
         if 2 * float(now @ counts) < float(np.sum(counts)):
             now = near
         self.last = near, now
+        if half < self.half:
+            self.half, self.nearest = half, self.last
         return near, now
 
     def leverage_weights(self, near: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from torpca._robust.candidates import least_outlying, nearest_to_subsets, sides
 from torpca._robust.concentrate import Candidate, concentrated
 from torpca._robust.leverage import leave_leverage_out
-from torpca._robust.rule import Cutoffs
+from torpca._robust.rule import Cutoffs, rough_by
 from torpca._sample.draw import Sample, draw_sample
 from torpca._sample.fit import principal_variances
 from torpca._select.rank import RankChoice, RankRule, choose_rank
@@ -20,8 +20,6 @@ from torpca._sources.base import Floats, Mask
 from torpca._stats.copies import merged_copies
 from torpca._tuning import tuning
 
-# Margins are wider by as many standard deviations of a share of the rows.
-ROUGH = 8.0
 # Samples of more than this many times the rows of a part are worth one.
 WORTH_A_PART = 1.5
 # Share of the rows from which on a candidate has nearly all of them.
@@ -83,7 +81,7 @@ def find_start(
     part = sample.first(count) if len(sample.Z) > WORTH_A_PART * count else sample
     found = distinct(candidates(part, rule, rng))
     last = found if part is sample else on_all_of(sample, contenders(found, part.weights), rule)
-    best = best_of(last, sample.weights)
+    best = best_of(last)
     held = [shares_held(c, best, part.weights) for c in found]
     choice = best.choice
     if choice.rule == "given":
@@ -155,56 +153,50 @@ def on_all_of(sample: Sample, found: Sequence[Candidate], rule: RankRule) -> lis
     return distinct(on_all)
 
 
-def best_of(found: Sequence[Candidate], weights: Floats) -> Candidate:
-    """The candidate that is to be preferred; of those that are as good, the first."""
+def best_of(found: Sequence[Candidate]) -> Candidate:
+    """The candidate whose rows are the tightest; of those that are as good, the first."""
     best = found[0]
     for now in found[1:]:
-        if better(now, best, weights):
+        if tighter(now, best):
             best = now
     return best
 
 
-def better(new: Candidate, old: Candidate, weights: Floats) -> bool:
-    """Whether `new` is to be preferred to `old`: its rows are tighter, or as tight and more."""
-    return tighter(new, old) or (not tighter(old, new) and holds_more(new, old, weights))
-
-
 def tighter(a: Candidate, b: Candidate) -> bool:
-    """Whether the rows of `a`, a majority, leave its subspace clearly less than those of `b` do."""
-    if a.choice.rank != b.choice.rank or a.share < tuning().majority:
+    """Whether the rows of `a`, a majority, leave its subspace clearly less than those of `b` do.
+
+    If there is a gap, that is said by the variance along the next direction, and where that is the
+    same by the gap itself. Without one, by the nearest half of the rows.
+    """
+    t = tuning()
+    if a.choice.rank != b.choice.rank or a.share < t.majority:
         return False
-    gap, _, closer = margins(a, b)
-    return leaves_less(a, b) or (closer * a.limit < b.limit and gap * a.gap > b.gap)
+    closer, gap = (margin ** rough(a, b) for margin in (t.closer, t.gap))
+    if has_gap(a, b):
+        no_more = a.next_variance <= closer * b.next_variance
+        return leaves_less(a, b) or (no_more and a.gap > gap * b.gap)
+    return closer**2 * a.half_square < b.half_square
 
 
 def leaves_less(a: Candidate, b: Candidate) -> bool:
-    """Whether the rows of `a` vary clearly less than those of `b` along the next direction.
+    """Whether there is a gap, and the rows of `a` vary clearly less along the next direction.
 
     A subspace that gives up a direction of the good rows for a group of bad ones is near more rows
-    than the right one. But it leaves that direction in the residuals: the variance along the next
-    direction is larger, or the gap before it smaller.
+    than the right one. But it leaves that direction in the residuals.
     """
-    if a.choice.rank != b.choice.rank:
+    if a.choice.rank != b.choice.rank or not has_gap(a, b):
         return False
-    gap, next_variance, closer = margins(a, b)
-    larger_gap = a.gap > gap * b.gap and a.next_variance <= closer * b.next_variance
-    return larger_gap or (next_variance * a.next_variance < b.next_variance and a.limit < b.limit)
+    return tuning().next_variance ** rough(a, b) * a.next_variance < b.next_variance
 
 
-def margins(a: Candidate, b: Candidate) -> tuple[float, float, float]:
-    """How many times larger a gap, and smaller a variance or a distance, must be to count."""
-    t = tuning()
-    # Of few rows all of these are rough.
-    rough = 1 + ROUGH / np.sqrt(min(a.n_rows, b.n_rows))
-    return t.gap**rough, t.next_variance**rough, t.closer**rough
+def has_gap(a: Candidate, b: Candidate) -> bool:
+    """Whether the rows of either vary clearly more inside its subspace than beyond it."""
+    return max(a.gap, b.gap) > tuning().gap ** rough(a, b)
 
 
-def holds_more(a: Candidate, b: Candidate, weights: Floats) -> bool:
-    """Whether clearly more rows agree on the subspace of `a`, about as closely."""
-    t = tuning()
-    mine, theirs = shares_held(a, b, weights)
-    # Without a gap a group of bad rows has one of the directions at a small price.
-    return mine > max(0.5, t.more * theirs) and a.limit <= t.looser * b.limit and a.gap > t.gap
+def rough(a: Candidate, b: Candidate) -> float:
+    """Power of the margins for two candidates."""
+    return rough_by(min(a.n_rows, b.n_rows))
 
 
 def shares_held(a: Candidate, b: Candidate, weights: Floats) -> tuple[float, float]:

@@ -39,11 +39,6 @@ class SampleFit:
     V: Floats
 
     @property
-    def inside(self) -> Floats:
-        """Distance (m,) of each row inside the subspace, in standard deviations of those some."""
-        return np.sqrt(np.sum(np.square(self.scores) / self.variances, axis=1))
-
-    @property
     def noise(self) -> float:
         """Mean variance of those some along the directions beyond the subspace."""
         beyond = self.part.total - float(np.sum(self.variances))

@@ -201,6 +201,12 @@ def weights_of_nearest_half(R: Floats, weights: Floats) -> Floats:
     return out
 
 
+def square_of_half(R: Floats, weights: Floats) -> float:
+    """Mean square of the smaller half of R (m,): least trimmed squares (Rousseeuw 1984)."""
+    half = weights_of_nearest_half(R, weights)
+    return float(half @ np.square(R)) / float(np.sum(half))
+
+
 def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
     """Smallest value below or at which at least `share` of the weight lies."""
     S, mass = _sorted_lines(values[:, None], weights)
