@@ -8,7 +8,6 @@ from scipy.stats import chi2
 
 from torpca._core.moments import KeptMoments, KeptRowGram
 from torpca._core.subspace import SubspaceFinder
-from torpca._robust.candidates import two_sides
 from torpca._robust.rule import Cutoffs, Rule
 from torpca._robust.start import find_start
 from torpca._sample.draw import draw_sample
@@ -17,6 +16,7 @@ from torpca._sources import Weighted, as_source
 from torpca._stats.along import Along
 from torpca._stats.copies import without_heaps
 from torpca._stats.cutoffs import cutoff, cutoff_of_largest, nearest, of_largest, taper
+from torpca._stats.groups import axes_of_extreme_kurtosis, best_split
 from torpca._stats.limits import exceeded_by, orthogonal_limit, seen_score_limit
 from torpca._stats.lines import (
     describe_lines,
@@ -25,7 +25,6 @@ from torpca._stats.lines import (
     weights_of_nearest_half,
 )
 from torpca._stats.outlyingness import (
-    axes_of_extreme_kurtosis,
     outlyingness,
     pair_projections,
 )
@@ -206,11 +205,11 @@ def test_a_group_of_two_in_five_is_on_the_axis_of_least_kurtosis():
     Z[:400, 3] += 30
     Y = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)[0] * np.sqrt(1000)
     P, kurtosis = axes_of_extreme_kurtosis(Y, np.ones(1000), rng())
-    sides = two_sides(P[:, np.argmin(kurtosis)], np.ones(1000))
-    bad, good = sorted(sides, key=np.sum)
+    split = best_split(P[:, np.argmin(kurtosis)], np.ones(1000))
+    bad = split.above if split.above[0] else ~split.above
     assert bad[:400].all()
-    assert good[400:].all()
-    np.testing.assert_array_equal(bad + good, 1)
+    assert not bad[400:].any()
+    assert split.apart > 20
 
 
 # ---- start -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from torpca._numbers import counted, whole
 from torpca._robust.describe import RobustFit
 from torpca._robust.start import Start
 from torpca._sources.base import Floats, Mask
-from torpca._stats.outlyingness import axes_of_extreme_kurtosis
+from torpca._stats.groups import axes_of_extreme_kurtosis, best_split
 
 # With fewer rows in agreement than this, those that disagree could as well be the good ones.
 AGREEMENT = 0.525
@@ -36,9 +36,10 @@ CLOSE, HOW_CLOSE, MANY_FLAGGED = 0.03, 2.0, 0.1
 # Labels that differ in more than this share of the rows, and more rows than so many, are not the
 # same: limits found from few rows differ a little each time.
 CHANGED, CHANGED_ROWS = 0.02, 2
-# A direction in which the kurtosis of the kept rows is smaller than this joins two groups of like
-# size, six standard deviations apart: 3 is that of Gaussian rows, 1.8 of uniform ones, 1 the least.
-TWO_GROUPS = 1.4
+# Two groups are apart if their means differ by this many standard deviations of the rows within
+# them: 2.7 for the halves of Gaussian rows, 3.5 of uniform ones. A group of a smaller share is not
+# one. Nor are two values of a feature, with which groups have at least this correlation.
+APART, SMALLEST_GROUP, TWO_VALUES = 6.0, 0.1, 0.99
 # Directions among which it is looked for, and rows for each that it takes.
 MOST_DIRECTIONS, ROWS_PER_DIRECTION = 20, 20
 
@@ -115,7 +116,7 @@ def disagreement(it: Fitted) -> str | None:
 
 
 def two_groups(it: Fitted) -> str | None:
-    """The kept rows are two groups of like size inside the subspace."""
+    """The kept rows are two groups inside the subspace."""
     probe, k = it.probe, min(it.rank, MOST_DIRECTIONS)
     few_points = mostly_few_points(it.fit.start, it.rank)
     if probe is None or not probe.in_features or k == 0 or few_points:
@@ -131,11 +132,17 @@ def two_groups(it: Fitted) -> str | None:
     theta, Q = np.linalg.eigh((Y * w[:, None]).T @ Y)
     if not theta[0] > 1e-6 * theta[-1]:
         return None
-    P, kurtosis = axes_of_extreme_kurtosis(Y @ (Q / np.sqrt(theta)), w, np.random.default_rng(0))
-    at = int(np.argmin(kurtosis))
-    if kurtosis[at] >= TWO_GROUPS:
+    P = axes_of_extreme_kurtosis(Y @ (Q / np.sqrt(theta)), w, np.random.default_rng(0))[0]
+    split = max((best_split(x, w) for x in P.T), key=lambda split: split.apart)
+    share = float(np.sum(w[split.above]))
+    if split.apart < APART or not SMALLEST_GROUP <= share <= 1 - SMALLEST_GROUP:
         return None
-    share = float(np.sum(w[P[:, at] > 0]))
+    C = probe.Z[inside] - w @ probe.Z[inside]
+    group = split.above - share
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alike = np.abs((w * group) @ C) / np.sqrt((w @ np.square(group)) * (w @ np.square(C)))
+    if np.nanmax(alike) > TWO_VALUES:
+        return None
     return (
         f"the rows with a part in the fit are two groups, of {max(share, 1 - share):.0%} and "
         f"{min(share, 1 - share):.0%} of them, far apart inside the subspace. If one of them is "

@@ -9,10 +9,10 @@ import numpy as np
 from torpca._sample.draw import Sample
 from torpca._sample.fit import sample_part
 from torpca._sources.base import Floats
+from torpca._stats.groups import axes_of_extreme_kurtosis, best_split
 from torpca._stats.lines import EQUAL, weighted_quantile
 from torpca._stats.outlyingness import (
     Outlyingness,
-    axes_of_extreme_kurtosis,
     outlyingness,
     pair_projections,
 )
@@ -49,22 +49,10 @@ def sides(sample: Sample, core: Floats, rng: np.random.Generator) -> Iterator[tu
         return
     P, kurtosis = axes_of_extreme_kurtosis(Y, core, rng)
     for j in np.argsort(kurtosis, kind="stable")[:2]:
-        for side in two_sides(P[:, j], core):
+        above = best_split(P[:, j], core).above
+        for side in (np.where(above, 0.0, core), np.where(above, core, 0.0)):
             if np.sum(side) >= SMALLEST_SIDE * np.sum(sample.weights):
                 yield "side", side
-
-
-def two_sides(x: Floats, weights: Floats) -> tuple[Floats, ...]:
-    """Weights of the two groups that `x` (m,) falls into, least squares within groups."""
-    inside = np.flatnonzero(weights > 0)
-    order = inside[np.argsort(x[inside], kind="stable")]
-    if len(order) < 2:
-        return (weights,)
-    w, wx = np.cumsum(weights[order]), np.cumsum(weights[order] * x[order])
-    left, right = w[:-1], w[-1] - w[:-1]
-    between = left * right * (wx[:-1] / left - (wx[-1] - wx[:-1]) / right) ** 2
-    cut = x[order[int(np.argmax(between))]]
-    return np.where(x <= cut, weights, 0.0), np.where(x > cut, weights, 0.0)
 
 
 def nearest_to_subsets(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._robust.candidates import least_outlying, nearest_to_subsets, sides
-from torpca._robust.concentrate import Candidate, concentrated
+from torpca._robust.concentrate import Candidate, concentrated, of_rank
 from torpca._robust.leverage import leave_leverage_out
 from torpca._robust.rule import Cutoffs, rough_by
 from torpca._sample.draw import Sample, draw_sample
@@ -81,7 +81,7 @@ def find_start(
     part = sample.first(count) if len(sample.Z) > WORTH_A_PART * count else sample
     found = distinct(candidates(part, rule, rng))
     last = found if part is sample else on_all_of(sample, contenders(found, part.weights), rule)
-    best = best_of(last)
+    best = best_of(last, sample)
     held = [shares_held(c, best, part.weights) for c in found]
     choice = best.choice
     if choice.rule == "given":
@@ -153,13 +153,22 @@ def on_all_of(sample: Sample, found: Sequence[Candidate], rule: RankRule) -> lis
     return distinct(on_all)
 
 
-def best_of(found: Sequence[Candidate]) -> Candidate:
+def best_of(found: Sequence[Candidate], sample: Sample) -> Candidate:
     """The candidate whose rows are the tightest; of those that are as good, the first."""
     best = found[0]
     for now in found[1:]:
-        if tighter(now, best):
+        if tighter(*of_one_rank(now, best, sample)):
             best = now
     return best
+
+
+def of_one_rank(a: Candidate, b: Candidate, sample: Sample) -> tuple[Candidate, Candidate]:
+    """Two candidates, both with as many components as the one that asks for more."""
+    if a.choice.rank < b.choice.rank:
+        return of_rank(a.name, sample, a.keep, b.choice, (), 0), b
+    if a.choice.rank > b.choice.rank:
+        return a, of_rank(b.name, sample, b.keep, a.choice, (), 0)
+    return a, b
 
 
 def tighter(a: Candidate, b: Candidate) -> bool:
@@ -169,7 +178,7 @@ def tighter(a: Candidate, b: Candidate) -> bool:
     same by the gap itself. Without one, by the nearest half of the rows.
     """
     t = tuning()
-    if a.choice.rank != b.choice.rank or a.share < t.majority:
+    if a.share < t.majority:
         return False
     closer, gap = (margin ** rough(a, b) for margin in (t.closer, t.gap))
     if has_gap(a, b):

@@ -14,10 +14,6 @@ from torpca._tuning import tuning
 LONGEST = 1e3
 # Directions looked at together: so many fit in a processor's cache.
 AT_A_TIME = 64
-# Fixed-point iterations for directions of extreme kurtosis.
-AXIS_ITERATIONS = 20
-# They end when no axis turns by more: one minus the cosine.
-NEARLY = 1e-4
 
 
 @dataclass(frozen=True)
@@ -109,26 +105,3 @@ def pair_projections(
         P, squares = P[:, there], squares[there]
     P /= np.sqrt(squares)
     return P
-
-
-def axes_of_extreme_kurtosis(
-    Y: Floats, weights: Floats, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Projections (m, q) of sphered rows Y (m, q) on axes of extreme kurtosis, and the kurtosis.
-
-    A group of a third or a half of the weighted rows makes the kurtosis small, a few far rows make
-    it large (Pena and Prieto 2001). Symmetric fixed-point iteration (Hyvarinen 1999).
-    """
-    inside = weights > 0
-    core, share = Y[inside], (weights[inside] / np.sum(weights))[:, None]
-    M = np.linalg.qr(rng.standard_normal((Y.shape[1], Y.shape[1])))[0]
-    weighted = (core * share).T
-    for _ in range(AXIS_ITERATIONS):
-        on = core @ M
-        left, _, right = np.linalg.svd(weighted @ (on * on * on) - 3 * M)
-        M, old = left @ right, M
-        # An axis is the same whichever way it points.
-        if np.min(np.abs(np.sum(M * old, axis=0))) > 1 - NEARLY:
-            break
-    kurtosis = np.sum(share * np.square(np.square(core @ M)), axis=0)
-    return Y @ M, kurtosis
