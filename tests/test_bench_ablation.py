@@ -15,7 +15,6 @@ from benchmarks.ablation import CELLS, Figure
 from torpca import OutlierRobustPCA
 from torpca._robust import concentrate, start
 from torpca._sample.draw import draw_sample
-from torpca._sample.fit import sample_fit
 from torpca._select.rank import RankRule
 from torpca._sources import as_source
 from torpca._tuning import Tuning, tuning
@@ -66,7 +65,7 @@ def test_every_number_is_halved_and_doubled():
         ("n_next", 1, 6),
         ("tail", 0.98, 3.92),
         ("part_rows", (1000, 2500), (4000, 10_000)),
-        ("closer", 1.03, 1.12),  # in its distance from one, as the next ones
+        ("closer", 1.01, 1.04),  # in its distance from one, as the next ones
         ("taper", 0.9, 0.6),
         ("leverage", 1.15, 1.6),
         ("majority", 0.505, 0.52),  # in its distance from a half
@@ -80,7 +79,7 @@ def test_how_numbers_are_halved_and_doubled(name, halved, doubled):
 def test_factors_stay_factors():
     # No change makes a factor by which one thing must exceed another one below which it must be.
     for factor in (0.5, 2.0):
-        for name in ("gap", "next_variance", "closer", "more", "looser", "leverage"):
+        for name in ("gap", "next_variance", "closer", "leverage"):
             assert scaled(name, factor) > 1
         assert 0 < scaled("taper", factor) < 1
         assert 0.5 < scaled("majority", factor) < 1
@@ -93,19 +92,6 @@ def test_a_candidate_switched_off_is_not_tried(name, two_groups):
     with OFF_BY_NAME[f'candidate "{name}"'].made():
         assert tried(two_groups) == every - {name}
     assert tried(two_groups) == every
-
-
-def test_without_distances_inside_no_row_is_left_out_for_them():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 8))
-    X[:20] *= 10.0
-    X += 0.01 * rng.standard_normal(X.shape)
-    sample = a_sample(X, 2)
-    far = np.max(np.abs(sample.Z), axis=1) > 5
-    near = np.where(far, 0.0, sample.weights)
-    assert np.sum(concentrate.step(sample, sample_fit(sample, near, 2))[0][far]) < 1
-    with OFF_BY_NAME["inside distance in steps"].made():
-        assert np.sum(concentrate.step(sample, sample_fit(sample, near, 2))[0][far]) > 5
 
 
 def test_without_the_leverage_test_all_leverage_rows_come_back():
@@ -133,17 +119,13 @@ def test_without_a_limit_on_copies_a_heap_has_all_its_votes():
         assert np.max(a_sample(X, 2).weights) == 40
 
 
-@pytest.mark.parametrize("name", ["tightness", "number"])
-def test_without_a_choice_no_candidate_wins_by_it(name, two_groups):
+def test_without_a_choice_the_first_candidate_stays(two_groups):
     one = next(start.candidates(two_groups, RankRule(given=2), np.random.default_rng(0)))
-    better = {"limit": one.limit / 2, "next_variance": one.next_variance / 4, "gap": 4 * one.gap}
+    better = {"half": one.half / 2, "next_variance": one.next_variance / 4, "gap": 4 * one.gap}
     tight = concentrate.replace(one, share=0.6, **better)
-    off = one.fit.studentised + 2 * one.limit * (one.keep > 0)
-    few = concentrate.replace(one, fit=concentrate.replace(one.fit, studentised=off))
-    with OFF_BY_NAME[f"choice by {name}"].made():
-        by_tightness = start.tighter(tight, one)
-        by_number = start.holds_more(one, few, two_groups.weights)
-    assert (by_tightness, by_number) == ((False, True) if name == "tightness" else (True, False))
+    assert start.tighter(tight, one)
+    with OFF_BY_NAME["choice by tightness"].made():
+        assert not start.tighter(tight, one)
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

@@ -78,10 +78,9 @@ def test_the_numbers_in_the_formulas_are_those_of_the_code():
         f"1 at {t.taper:g} of the cut-off",
         f"from {t.least:g} on for residuals",
         f"from {t.least_along:g} on along the next directions",
-        f"g is {t.gap:g} times as large",
-        f"v is {t.next_variance:g} times smaller",
-        f"c is {t.closer:g} times smaller",
-        f"{t.more:g} times as many",
+        f"g above {t.gap:g} for one",
+        f"v must be {t.next_variance:g} times smaller",
+        f"q must be {t.closer:g} times smaller",
         f"> {t.leverage:g} (sqrt(v_sum)",
     ):
         assert words in " ".join(TEXT.split()), words

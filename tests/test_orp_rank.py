@@ -125,7 +125,7 @@ def gasoline(seed):
     return S + 0.0005 * rng.normal(size=S.shape)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning:torpca")
+@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. the flagged rows depend:RuntimeWarning")
 @pytest.mark.parametrize("seed", [0, 1, 198])  # the last one failed
 def test_another_rank_is_looked_at_afresh(seed):
     # The spread of the residuals from eight directions says nothing of those from three.

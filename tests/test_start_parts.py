@@ -126,7 +126,7 @@ def test_products_of_rows_say_what_the_rows_say(center):
     by_products, by_rows = long_sample(center)
     keep = np.where(np.arange(60) % 3 > 0, by_rows.weights, 0.0)
     a, b = sample_fit(by_products, keep, 4), sample_fit(by_rows, keep, 4)
-    for name in ("residuals", "studentised", "leverage", "variances", "inside"):
+    for name in ("residuals", "studentised", "leverage", "variances"):
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-6)
     np.testing.assert_allclose(np.abs(a.scores), np.abs(b.scores), atol=1e-8)
     beside, beyond = ([f.next_directions(keep, 2)[i] for f in (a, b)] for i in (0, 1))

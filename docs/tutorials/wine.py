@@ -54,7 +54,7 @@ def told(model, X, foreign):
 for name, model in [
     ("as it is", OutlierRobustPCA()),
     ("scaled, 5 components", OutlierRobustPCA(n_components=5, scale=True)),
-    ("scaled, 3 components", OutlierRobustPCA(n_components=3, scale=True)),
+    ("scaled, 2 components", OutlierRobustPCA(n_components=2, scale=True)),
 ]:
     model.fit(X)
     how = f"{model.n_components_} components ({model.rank_.rule})"
@@ -99,8 +99,8 @@ assert model.predict(X)[foreign].sum() == -10
 assert OutlierRobustPCA().fit(X).n_components_ == 1
 
 # %% [markdown]
-# With two, three or four components nearly all of them are found, whatever the draw. A rule of
-# thumb: ten rows for each component at least.
+# With two components nearly all of them are found, whatever the draw. A rule of thumb: ten rows for
+# each component at least.
 #
 # ## Why
 #
@@ -140,12 +140,12 @@ OutlierMapDisplay.from_estimator(together, wine.data, ax=axes[1])
 
 # %% [check]
 far = model.orthogonal_distances_ / model.cutoffs_["orthogonal"]
-assert far[foreign].min() > far[~foreign].max()
+assert np.sort(far[foreign])[1] > 1.3 * far[~foreign].max()
 assert np.mean(together.outlier_type_ == "regular") > 0.8
 
 # %% [markdown]
-# Above there is a gap between the foreign wines and the others, below there is none: nobody is far
-# from a compromise of three groups.
+# Above there is a gap between the foreign wines, but for one, and the others. Below there is none:
+# nobody is far from a compromise of three groups.
 #
 # ## What was found
 #

@@ -12,7 +12,8 @@ from torpca._sample.draw import Sample
 from torpca._sample.fit import SampleFit, left_out, principal_variances, sample_fit
 from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._sources.base import Floats
-from torpca._stats.lines import describe_lines, square_of_half, weights_of_nearest_half
+from torpca._stats.lines import rms_of_half, weights_of_nearest_half
+from torpca._stats.outlyingness import LONGEST
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
@@ -49,12 +50,12 @@ class Candidate:
     """... and their share of all."""
     limit: float
     """Distance from the subspace that hardly one of them exceeds; zero for an exact fit."""
-    half_square: float
-    """Mean squared residual of the nearest half of all rows (LTS: Rousseeuw 1984)."""
+    half: float
+    """Root-mean-square residual of the nearest half of all rows (LTS: Rousseeuw 1984)."""
     next_variance: float
     """Variance of the rows that agree along the first direction beyond the subspace."""
     gap: float
-    """Their smallest variance along a direction of the subspace, found robustly, over that."""
+    """Their variance along the last direction of the subspace over that."""
 
     @property
     def exact(self) -> bool:
@@ -75,6 +76,8 @@ def concentrated(
     A half that leads to the subspace of a candidate that is `known` is that candidate again.
     """
     steps = tuning().steps if steps is None else steps
+    # Beside a row that is so long all others would lie in one point, up to rounding.
+    half = np.where(np.max(np.abs(sample.Z), axis=1, initial=0.0) <= LONGEST, half, 0.0)
     if rule.given is not None:
         choice = choose_rank(rule, np.zeros(min(sample.Z.shape)))
         if rule.given >= np.count_nonzero(half) - sample.center:
@@ -164,6 +167,7 @@ def described(
     if not spread.exact:
         squares = fit.next_directions(keep, 1)[1]
         following = float(squares[0]) if len(squares) else 0.0
+    last = float(fit.variances[-1]) if len(fit.variances) == choice.rank else 0.0
     return Candidate(
         name=name,
         keep=keep,
@@ -173,22 +177,10 @@ def described(
         n_rows=int(np.count_nonzero(keep)),
         share=float(np.sum(keep)) / float(np.sum(sample.weights)),
         limit=spread.at(COUNTED),
-        half_square=square_of_half(fit.studentised, sample.weights),
+        half=rms_of_half(fit.studentised, sample.weights),
         next_variance=following,
-        gap=smallest_variance(fit, keep, choice.rank) / following if following > 0 else np.inf,
+        gap=last / following if following > 0 else np.inf,
     )
-
-
-def smallest_variance(fit: SampleFit, keep: Floats, rank: int) -> float:
-    """Smallest variance of most of the rows `keep` (m,) along the directions of the subspace.
-
-    Of most of them: a few rows far out make no gap.
-    """
-    if fit.scores.shape[1] < rank:
-        return 0.0
-    inside = keep > 0
-    lines = describe_lines(fit.scores[inside], keep[inside])
-    return float(np.min(np.square(np.maximum(lines.inner, lines.side)), initial=np.inf))
 
 
 def alike(fit: SampleFit, keep: Floats, other: Candidate, sample: Sample) -> bool:

@@ -60,6 +60,16 @@ def rough_by(n_rows: float) -> float:
     return float(1 + ROUGH / np.sqrt(n_rows))
 
 
+def much_closer(a: float, b: float, n_rows: float, rank: int) -> bool:
+    """Whether half of the rows are clearly nearer to one subspace than to another.
+
+    Their root-mean-square distances are `a` and `b`. A subspace of as many dimensions as it was
+    fitted to rows is near them whatever they are: `n_rows` must be several times its `rank`.
+    """
+    t = tuning()
+    return n_rows >= t.rows_per_dimension * rank and t.closer ** rough_by(n_rows) * a < b
+
+
 @dataclass(frozen=True)
 class Cutoffs:
     """Standard deviations from which on a row has no weight."""

@@ -12,7 +12,7 @@ from torpca._core.problem import check_finite, check_sums
 from torpca._core.subspace import Fit, SubspaceFinder, norm
 from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.options import Options
-from torpca._robust.rule import Rule, free_part, n_next, rough_by
+from torpca._robust.rule import Rule, free_part, much_closer, n_next
 from torpca._robust.start import Start, find_start
 from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource
@@ -20,11 +20,10 @@ from torpca._sources.base import Floats
 from torpca._stats.copies import without_heaps
 from torpca._stats.cutoffs import nearest, taper
 from torpca._stats.draw import some_rows
-from torpca._stats.lines import SETTLED, square_of_half, weights_of_nearest_half
+from torpca._stats.lines import SETTLED, rms_of_half, weights_of_nearest_half
 from torpca._stats.precision import Precision, precision_law
 from torpca._stats.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread
-from torpca._tuning import tuning
 
 # Directions beyond the subspace for passes over more rows.
 SPARE = 3
@@ -187,6 +186,7 @@ class Weigher:
         self.finder = finder
         self.options = options
         self.cuts = start.cuts
+        self.n_rows = np.count_nonzero(start.keep)
         self.sample_weight = sample_weight
         self.rng = rng
         self.settled = settled
@@ -227,9 +227,8 @@ class Weigher:
         if self.looks >= MAX_LOOKS:
             return self.last
         rows, counts = self.judges, self.sample_weight
-        half = square_of_half(R[rows], counts[rows])
-        margin = tuning().closer ** (2 * rough_by(np.count_nonzero(counts)))
-        if half > margin * self.half:
+        half = rms_of_half(R[rows], counts[rows])
+        if much_closer(self.half, half, self.n_rows, self.fit.V.shape[1]):
             # The rows that came in since have drawn the subspace away from half of them all.
             self.looks, self.last = MAX_LOOKS, self.nearest
             return self.last

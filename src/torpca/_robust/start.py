@@ -11,7 +11,7 @@ import numpy.typing as npt
 from torpca._robust.candidates import least_outlying, nearest_to_subsets, sides
 from torpca._robust.concentrate import Candidate, concentrated, of_rank
 from torpca._robust.leverage import leave_leverage_out
-from torpca._robust.rule import Cutoffs, rough_by
+from torpca._robust.rule import Cutoffs, much_closer, rough_by
 from torpca._sample.draw import Sample, draw_sample
 from torpca._sample.fit import principal_variances
 from torpca._select.rank import RankChoice, RankRule, choose_rank
@@ -163,7 +163,12 @@ def best_of(found: Sequence[Candidate], sample: Sample) -> Candidate:
 
 
 def of_one_rank(a: Candidate, b: Candidate, sample: Sample) -> tuple[Candidate, Candidate]:
-    """Two candidates, both with as many components as the one that asks for more."""
+    """Two candidates, both with as many components as the one that asks for more.
+
+    A subspace in which rows lie up to rounding has the dimension it has.
+    """
+    if a.exact or b.exact:
+        return a, b
     if a.choice.rank < b.choice.rank:
         return of_rank(a.name, sample, a.keep, b.choice, (), 0), b
     if a.choice.rank > b.choice.rank:
@@ -175,16 +180,19 @@ def tighter(a: Candidate, b: Candidate) -> bool:
     """Whether the rows of `a`, a majority, leave its subspace clearly less than those of `b` do.
 
     If there is a gap, that is said by the variance along the next direction, and where that is the
-    same by the gap itself. Without one, by the nearest half of the rows.
+    same by the gap itself. Without one, by the nearest half of the rows. Of two subspaces in which
+    rows lie up to rounding, it is the one that leaves out less than half as many.
     """
     t = tuning()
-    if a.share < t.majority:
+    if a.choice.rank != b.choice.rank or a.share < t.majority:
         return False
-    closer, gap = (margin ** rough(a, b) for margin in (t.closer, t.gap))
+    if a.exact and b.exact:
+        return 1 - a.share < (1 - b.share) / 2
     if has_gap(a, b):
+        closer, gap = (margin ** rough(a, b) for margin in (t.closer, t.gap))
         no_more = a.next_variance <= closer * b.next_variance
         return leaves_less(a, b) or (no_more and a.gap > gap * b.gap)
-    return closer**2 * a.half_square < b.half_square
+    return much_closer(a.half, b.half, min(a.n_rows, b.n_rows), b.choice.rank)
 
 
 def leaves_less(a: Candidate, b: Candidate) -> bool:

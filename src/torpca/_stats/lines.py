@@ -201,10 +201,15 @@ def weights_of_nearest_half(R: Floats, weights: Floats) -> Floats:
     return out
 
 
-def square_of_half(R: Floats, weights: Floats) -> float:
-    """Mean square of the smaller half of R (m,): least trimmed squares (Rousseeuw 1984)."""
+def rms_of_half(R: Floats, weights: Floats) -> float:
+    """Root mean square of the smaller half of R (m,): least trimmed squares (Rousseeuw 1984)."""
     half = weights_of_nearest_half(R, weights)
-    return float(half @ np.square(R)) / float(np.sum(half))
+    inside = half > 0
+    largest = float(np.max(R[inside], initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    squares = np.square(R[inside] / largest)  # in a unit in which none overflows
+    return largest * float(np.sqrt(half[inside] @ squares / np.sum(half)))
 
 
 def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
