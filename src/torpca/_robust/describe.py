@@ -21,6 +21,8 @@ from torpca._tuning import tuning
 
 # Standard deviations beyond which a row is not a good one, where a share was left out.
 GOOD = 5.5
+# Rows for each feature from which on leaving one of them out makes no difference.
+ENOUGH = 20
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,13 @@ def within_good(rule: Rule, keep: Floats, z: Floats) -> Floats:
 
 
 def left_out(settled: Settled, center: bool) -> LeftOut | None:
-    """What leaving out one row at a time says of new rows; None where that costs too much."""
+    """What leaving out one row at a time says of new rows.
+
+    None where that costs too much, or where one row makes no difference.
+    """
     rows, good = settled.rows, np.flatnonzero(settled.part)
     same = rows.shape[0] == len(settled.part) and settled.fit.frame.factors is None
-    if not same or len(good) * rows.shape[1] > NUMBERS:
+    if not same or len(good) * rows.shape[1] > NUMBERS or len(good) > ENOUGH * rows.shape[1]:
         return None
     k = settled.fit.V.shape[1]
     counts = settled.sample_weight[good]

@@ -37,15 +37,18 @@ def leave_leverage_out(
         _, on = weighed(sample, fit)
         z = distances_inside(fit, on, sample.center, rng)
         beyond = cutoff(z, on)
+        if not np.any(on[z > tuning().taper * beyond]):
+            break
         without = on * taper(z, beyond)
         if 2 * float(np.sum(without)) < float(np.sum(sample.weights)):
             return best.keep, cuts
         keep = without
-    fit = sample_fit(sample, keep, best.choice.rank)
-    _, on = weighed(sample, fit)
-    far = np.where(2 * keep < on, on, 0.0)
-    if leaves_subspace(fit, keep, far):
-        return keep, Cutoffs(cuts.residual, cuts.along, beyond)
+    else:
+        fit = sample_fit(sample, keep, best.choice.rank)
+        _, on = weighed(sample, fit)
+        far = np.where(2 * keep < on, on, 0.0)
+        if leaves_subspace(fit, keep, far):
+            return keep, Cutoffs(cuts.residual, cuts.along, beyond)
     return on if 2 * float(np.sum(on)) >= float(np.sum(sample.weights)) else best.keep, cuts
 
 

@@ -186,7 +186,7 @@ class Weigher:
         self.finder = finder
         self.options = options
         self.cuts = start.cuts
-        self.n_rows = np.count_nonzero(start.keep)
+        self.n_rows = int(np.count_nonzero(start.keep))
         self.sample_weight = sample_weight
         self.rng = rng
         self.settled = settled
