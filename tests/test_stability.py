@@ -114,15 +114,15 @@ def test_labels_that_depend_on_the_start_are_warned_of():
         assert "stability_" in message
 
 
-@pytest.mark.parametrize(("share", "apart"), [(0.4, True), (0.4, False), (0.1, True)])
-def test_two_groups_of_like_size_inside_the_subspace_are_warned_of(share, apart):
+@pytest.mark.parametrize(("share", "apart"), [(0.4, True), (0.25, True), (0.4, False), (0.1, True)])
+def test_two_groups_inside_the_subspace_are_warned_of(share, apart):
     rng = np.random.default_rng(0)
     C = rng.standard_normal((300, 2))
     C[: round(300 * share), 0] += 12 if apart else 1
     X = C @ np.linalg.qr(rng.standard_normal((8, 2)))[0].T + 0.01 * rng.standard_normal((300, 8))
     message = said(OutlierRobustPCA(2, trim=0), X)
-    if apart and share == 0.4:
-        assert "two groups, of 60% and 40%" in message
+    if apart and share > 0.1:
+        assert f"two groups, of {1 - share:.0%} and {share:.0%}" in message
         assert "fit the groups apart" in message
     else:
         assert "two groups" not in message
@@ -134,6 +134,13 @@ def test_one_group_is_not_taken_for_two(law):
     draw = {"normal": rng.standard_normal, "uniform": rng.random}
     C = rng.standard_t(5, (400, 10)) if law == "student" else draw[law]((400, 10))
     assert not said(OutlierRobustPCA(3), C * np.where(np.arange(10) < 3, 10.0, 1.0))
+
+
+def test_a_feature_of_two_values_is_not_two_groups():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 6))
+    X[:, 0] = 20.0 * (np.arange(400) < 160)
+    assert "two groups" not in said(OutlierRobustPCA(2, trim=0), X)
 
 
 def test_a_given_share_to_leave_out_is_not_compared_with_other_starts():

@@ -15,7 +15,7 @@ from torpca._sources.base import Floats
 EASY, POWERS = 100, 6
 # Sides from which on, beside so many wanted directions, products are quicker than a decomposition,
 # if so few of them are enough that directions spoil no more than this share of the rest.
-SLOW, WIDEST, FEW_PRODUCTS, HARDLY = 250, 20, 8, 1e-3
+SLOW, WIDEST, FEW_PRODUCTS, HARDLY = 120, 20, 8, 1e-3
 
 
 def top_of_gram(G: Floats, k: int) -> tuple[Floats, Floats]:

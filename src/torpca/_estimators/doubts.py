@@ -39,7 +39,7 @@ CHANGED, CHANGED_ROWS = 0.02, 2
 # Two groups are apart if their means differ by this many standard deviations of the rows within
 # them: 2.7 for the halves of Gaussian rows, 3.5 of uniform ones. A group of a smaller share is not
 # one. Nor are two values of a feature, with which groups have at least this correlation.
-APART, SMALLEST_GROUP, TWO_VALUES = 6.0, 0.1, 0.99
+APART, SMALLEST_GROUP, TWO_VALUES = 6.0, 0.15, 0.99
 # Directions among which it is looked for, and rows for each that it takes.
 MOST_DIRECTIONS, ROWS_PER_DIRECTION = 20, 20
 

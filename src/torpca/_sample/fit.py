@@ -123,7 +123,7 @@ class RowsOfPart(SamplePart):
         rest = self.Z - fit.scores @ fit.V.T
         inside = weights > 0
         C = rest[inside] * np.sqrt(weights[inside])[:, None]
-        W, s = leading_of_gram(C.T @ C, count)
+        W, s = leading(lambda B: C.T @ (C @ B), C.shape[1], count)
         return rest @ W, s**2
 
     def cosines(self, V: Floats, other: SamplePart, W: Floats) -> Floats:

@@ -1,0 +1,102 @@
+"""Which of two candidates is preferred, and when iterations have gone too far."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from torpca._robust.concentrate import concentrated, of_rank
+from torpca._robust.rule import much_closer
+from torpca._robust.start import best_of, contenders, of_one_rank, tighter
+from torpca._sample.draw import draw_sample
+from torpca._select.rank import RankRule
+from torpca._sources import as_source
+from torpca.datasets import make_outlier_subspace
+
+
+def a_sample(X, k=2):
+    source, weights = as_source(X), np.ones(len(X))
+    rng = np.random.default_rng(0)
+    return draw_sample(source, source.magnitudes(), RankRule(given=k), True, weights, None, rng)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    X = make_outlier_subspace(400, 12, 2, 0.2, outliers="mixed", noise=0.05, random_state=0).X
+    return a_sample(X)
+
+
+@pytest.fixture(scope="module")
+def one(sample):
+    found = concentrated("pairs", sample, sample.weights, RankRule(given=2))
+    return replace(found, share=0.7, half=1.0, next_variance=1.0, gap=1.0, limit=1.0, n_rows=400)
+
+
+def test_without_a_gap_the_nearest_half_decides(one):
+    assert tighter(replace(one, half=0.9), one)
+    assert not tighter(replace(one, half=0.99), one)  # could be chance
+    assert not tighter(one, replace(one, half=0.9))
+    # However much less its rows vary along the next direction: it may keep fewer of them.
+    assert not tighter(replace(one, next_variance=0.1), one)
+
+
+def test_with_a_gap_the_next_variance_decides(one):
+    clear = replace(one, gap=100.0)
+    assert tighter(replace(clear, next_variance=0.5), clear)
+    assert not tighter(replace(clear, next_variance=0.9), clear)
+    assert not tighter(replace(clear, half=0.5), clear)
+    assert tighter(replace(clear, gap=1000.0), clear)
+    assert not tighter(replace(clear, gap=1000.0, next_variance=1.5), clear)
+
+
+def test_a_minority_never_wins(one):
+    assert not tighter(replace(one, share=0.5, half=0.1), one)
+
+
+def test_few_rows_need_a_wider_margin(one):
+    few = replace(one, n_rows=25)
+    assert tighter(replace(one, half=0.96), one)
+    assert not tighter(replace(few, half=0.96), few)
+
+
+def test_half_of_few_rows_says_nothing_of_many_directions():
+    assert much_closer(1.0, 2.0, 100, 10)
+    assert not much_closer(1.0, 2.0, 99, 10)
+    assert not much_closer(1.0, 1.0, 1000, 1)
+
+
+def test_of_two_exact_fits_the_one_that_holds_clearly_more(one):
+    exact = replace(one, limit=0.0, share=0.7)
+    assert tighter(replace(exact, share=0.9), exact)
+    assert not tighter(replace(exact, share=0.8), exact)
+
+
+def test_candidates_of_different_ranks_are_compared_at_the_larger_one(sample, one):
+    three = of_rank("three", sample, one.keep, replace(one.choice, rank=3), (), 0)
+    for pair in ((one, three), (three, one)):
+        assert [c.choice.rank for c in of_one_rank(*pair, sample)] == [3, 3]
+    exact = replace(one, limit=0.0)
+    assert of_one_rank(exact, three, sample) == (exact, three)
+
+
+def test_the_first_of_like_candidates_stays(sample, one):
+    assert best_of([one, replace(one, name="again")], sample) is one
+
+
+def test_candidates_that_are_clearly_worse_are_not_looked_at_again(sample, one):
+    clear = replace(one, gap=100.0)
+    worse = replace(clear, next_variance=2.0)
+    assert contenders([clear, worse], sample.weights) == [clear]
+    # ... unless the better one may be no majority.
+    assert len(contenders([replace(clear, share=0.52), worse], sample.weights)) == 2
+
+
+def test_a_row_that_is_much_too_long_is_in_no_half():
+    X = np.random.default_rng(0).standard_normal((100, 5)) * [5, 4, 1, 1, 1]
+    X[3] *= 1e9
+    sample = a_sample(X)
+    longest = int(np.argmax(np.max(np.abs(sample.Z), axis=1)))
+    found = concentrated("all", sample, sample.weights, RankRule(given=2))
+    assert found.keep[longest] == 0
+    assert not found.exact
+    assert found.share > 0.9
