@@ -275,3 +275,9 @@ def test_too_few_rows_tell_nothing_of_light_tails():
 def test_spread_of_rows_of_any_size():
     spread = NewRows(3.0, 1.0, 30.0).spread(np.array([0.0, 1e200]))
     np.testing.assert_allclose(spread, [np.sqrt(1 + 1 / 30), 1e200 / np.sqrt(29)])
+
+
+def test_few_rows_of_which_some_count_in_part_cannot_be_left_out():
+    X = np.random.default_rng(0).standard_normal((5, 3))
+    keep = np.array([1.0, 1.0, 1.0, 1.0, 0.5])
+    assert leave_out(X, keep, np.ones(5), 1, center=False) is None

@@ -21,8 +21,8 @@ from torpca._tuning import tuning
 
 # Standard deviations beyond which a row is not a good one, where a share was left out.
 GOOD = 5.5
-# Rows for each feature from which on leaving one of them out makes no difference.
-ENOUGH = 20
+# Rows, and rows for each feature, from which on leaving one of them out makes no difference.
+MANY, ENOUGH = 500, 20
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,8 @@ def left_out(settled: Settled, center: bool) -> LeftOut | None:
     """
     rows, good = settled.rows, np.flatnonzero(settled.part)
     same = rows.shape[0] == len(settled.part) and settled.fit.frame.factors is None
-    if not same or len(good) * rows.shape[1] > NUMBERS or len(good) > ENOUGH * rows.shape[1]:
+    n, d = len(good), rows.shape[1]
+    if not same or n * d > NUMBERS or n > max(MANY, ENOUGH * d):
         return None
     k = settled.fit.V.shape[1]
     counts = settled.sample_weight[good]

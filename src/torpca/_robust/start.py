@@ -157,30 +157,27 @@ def best_of(found: Sequence[Candidate], sample: Sample) -> Candidate:
     """The candidate whose rows are the tightest; of those that are as good, the first."""
     best = found[0]
     for now in found[1:]:
-        if tighter(*of_one_rank(now, best, sample)):
+        if tighter(of_rank_of(now, best, sample), best):
             best = now
     return best
 
 
-def of_one_rank(a: Candidate, b: Candidate, sample: Sample) -> tuple[Candidate, Candidate]:
-    """Two candidates, both with as many components as the one that asks for more.
+def of_rank_of(a: Candidate, b: Candidate, sample: Sample) -> Candidate:
+    """Candidate `a` with as many components as `b` has, if it asks for fewer.
 
-    A subspace in which rows lie up to rounding has the dimension it has.
+    One that asks for more has no chance: it is nearer to all rows for that reason alone. And a
+    subspace in which rows lie up to rounding has the dimension it has.
     """
-    if a.exact or b.exact:
-        return a, b
-    if a.choice.rank < b.choice.rank:
-        return of_rank(a.name, sample, a.keep, b.choice, (), 0), b
-    if a.choice.rank > b.choice.rank:
-        return a, of_rank(b.name, sample, b.keep, a.choice, (), 0)
-    return a, b
+    if a.choice.rank >= b.choice.rank or a.exact or b.exact:
+        return a
+    return of_rank(a.name, sample, a.keep, b.choice, (), 0)
 
 
 def tighter(a: Candidate, b: Candidate) -> bool:
     """Whether the rows of `a`, a majority, leave its subspace clearly less than those of `b` do.
 
-    If there is a gap, that is said by the variance along the next direction, and where that is the
-    same by the gap itself. Without one, by the nearest half of the rows. Of two subspaces in which
+    If there is a gap, that is said by the variance along the next direction. Without one, or where
+    that variance is no larger, by the nearest half of the rows. Of two subspaces in which
     rows lie up to rounding, it is the one that leaves out less than half as many.
     """
     t = tuning()
@@ -188,11 +185,11 @@ def tighter(a: Candidate, b: Candidate) -> bool:
         return False
     if a.exact and b.exact:
         return 1 - a.share < (1 - b.share) / 2
+    closer = much_closer(a.half, b.half, min(a.n_rows, b.n_rows), b.choice.rank)
     if has_gap(a, b):
-        closer, gap = (margin ** rough(a, b) for margin in (t.closer, t.gap))
-        no_more = a.next_variance <= closer * b.next_variance
-        return leaves_less(a, b) or (no_more and a.gap > gap * b.gap)
-    return much_closer(a.half, b.half, min(a.n_rows, b.n_rows), b.choice.rank)
+        no_more = a.next_variance <= t.closer ** rough(a, b) * b.next_variance
+        return leaves_less(a, b) or (no_more and closer)
+    return closer
 
 
 def leaves_less(a: Candidate, b: Candidate) -> bool:

@@ -328,7 +328,7 @@ def leave_out(X: Floats, keep: Floats, counts: Floats, k: int, *, center: bool) 
     w = t * counts
     n = float(np.sum(w))
     size = float(np.max(np.abs(X), initial=0.0))
-    if not (k > 0 and n - center > k + 3 and 0 < size < np.inf):
+    if not (k > 0 and n - center >= k + 4 and 0 < size < np.inf):
         return None
     X = X / size
     if center:
