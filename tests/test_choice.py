@@ -45,7 +45,9 @@ def test_with_a_gap_the_next_variance_decides(one):
     assert tighter(replace(clear, next_variance=0.5), clear)
     assert not tighter(replace(clear, next_variance=0.9), clear)
     assert tighter(replace(clear, half=0.5), clear)
-    assert not tighter(replace(clear, half=0.5, next_variance=1.2), clear)
+    assert tighter(replace(clear, gap=1000.0), clear)
+    for larger in ({"half": 0.5}, {"gap": 1000.0}):
+        assert not tighter(replace(clear, next_variance=1.2, **larger), clear)
 
 
 def test_a_minority_never_wins(one):

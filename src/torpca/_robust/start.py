@@ -176,8 +176,8 @@ def of_rank_of(a: Candidate, b: Candidate, sample: Sample) -> Candidate:
 def tighter(a: Candidate, b: Candidate) -> bool:
     """Whether the rows of `a`, a majority, leave its subspace clearly less than those of `b` do.
 
-    If there is a gap, that is said by the variance along the next direction. Without one, or where
-    that variance is no larger, by the nearest half of the rows. Of two subspaces in which
+    If there is a gap, that is said by the variance along the next direction; where that is no
+    larger, by the gap or the nearest half of the rows. Without one, by that half. Of two subspaces in which
     rows lie up to rounding, it is the one that leaves out less than half as many.
     """
     t = tuning()
@@ -188,7 +188,8 @@ def tighter(a: Candidate, b: Candidate) -> bool:
     closer = much_closer(a.half, b.half, min(a.n_rows, b.n_rows), b.choice.rank)
     if has_gap(a, b):
         no_more = a.next_variance <= t.closer ** rough(a, b) * b.next_variance
-        return leaves_less(a, b) or (no_more and closer)
+        larger_gap = a.gap > t.gap ** rough(a, b) * b.gap
+        return leaves_less(a, b) or (no_more and (closer or larger_gap))
     return closer
 
 
