@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from torpca import OutlierRobustPCA
 from torpca._robust.concentrate import concentrated, of_rank
 from torpca._robust.rule import much_closer
 from torpca._robust.start import best_of, contenders, of_rank_of, tighter
@@ -102,3 +103,9 @@ def test_a_row_that_is_much_too_long_is_in_no_half():
     assert found.keep[longest] == 0
     assert not found.exact
     assert found.share > 0.9
+
+
+def test_few_rows_most_of_which_are_much_too_long():
+    X = np.array([[3e5, 1, 1], [-1e12, 1, 1], [1, 1, 1], [1, 1, 1]])
+    with pytest.warns(RuntimeWarning):
+        assert np.all(np.isfinite(OutlierRobustPCA(center=False).fit(X).components_))

@@ -120,6 +120,7 @@ def test_the_commands_of_benchmarks_are_there():
             assert file.is_file(), f"{name(path)} speaks of {module}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TUTORIALS, ids=name)
 def test_a_tutorial_finds_what_it_says(path, site):
     # The build has run it, and ends with the first cell that fails.
@@ -131,6 +132,7 @@ def test_a_tutorial_finds_what_it_says(path, site):
     assert any(cell.kind == "check" for cell in cells)
 
 
+@pytest.mark.slow
 def test_a_tutorial_that_is_wrong_ends_the_build(tmp_path):
     needs("matplotlib")
     path = tmp_path / "wrong.py"
@@ -199,6 +201,7 @@ def site(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_site_builds_and_has_every_page(site):
     for path in [*DOCS.glob("*.md"), *TUTORIALS]:
         assert (site / path.relative_to(DOCS).with_suffix(".html")).is_file()
@@ -208,6 +211,7 @@ def test_the_site_builds_and_has_every_page(site):
             assert f'id="torpca.{public}"' in reference, public
 
 
+@pytest.mark.slow
 def test_the_site_asks_the_network_for_nothing(site):
     # What a browser fetches by itself: scripts, styles, pictures, fonts. Links to follow are not.
     fetched = re.compile(
@@ -222,6 +226,7 @@ def test_the_site_asks_the_network_for_nothing(site):
         assert not found, f"{path.relative_to(site)} loads {found}"
 
 
+@pytest.mark.slow
 def test_the_site_opens_from_a_folder_and_can_be_searched(site):
     browser = shutil.which("chromium")
     if browser is None:

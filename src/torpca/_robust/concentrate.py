@@ -77,7 +77,8 @@ def concentrated(
     """
     steps = tuning().steps if steps is None else steps
     # Beside a row that is so long all others would lie in one point, up to rounding.
-    half = np.where(np.max(np.abs(sample.Z), axis=1, initial=0.0) <= LONGEST, half, 0.0)
+    shorter = np.where(np.max(np.abs(sample.Z), axis=1, initial=0.0) <= LONGEST, half, 0.0)
+    half = shorter if 2 * np.sum(shorter) > np.sum(half) else half
     if rule.given is not None:
         choice = choose_rank(rule, np.zeros(min(sample.Z.shape)))
         if rule.given >= np.count_nonzero(half) - sample.center:

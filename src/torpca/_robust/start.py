@@ -177,8 +177,8 @@ def tighter(a: Candidate, b: Candidate) -> bool:
     """Whether the rows of `a`, a majority, leave its subspace clearly less than those of `b` do.
 
     If there is a gap, that is said by the variance along the next direction; where that is no
-    larger, by the gap or the nearest half of the rows. Without one, by that half. Of two subspaces in which
-    rows lie up to rounding, it is the one that leaves out less than half as many.
+    larger, by the gap or the nearest half of the rows. Without one, by that half. Of two subspaces
+    in which rows lie up to rounding, it is the one that leaves out less than half as many.
     """
     t = tuning()
     if a.choice.rank != b.choice.rank or a.share < t.majority:
