@@ -188,7 +188,7 @@ def tighter(a: Candidate, b: Candidate) -> bool:
     closer = much_closer(a.half, b.half, min(a.n_rows, b.n_rows), b.choice.rank)
     if has_gap(a, b):
         no_more = a.next_variance <= t.closer ** rough(a, b) * b.next_variance
-        larger_gap = a.gap > t.gap ** rough(a, b) * b.gap
+        larger_gap = a.gap > t.gap ** (rough(a, b) / 2) * b.gap
         return leaves_less(a, b) or (no_more and (closer or larger_gap))
     return closer
 
