@@ -191,12 +191,12 @@ def rows_for_all(weights: Floats, count: int) -> tuple[slice | _Places, Floats]:
     return np.searchsorted(before, before[-1] * (np.arange(n) + 0.5) / n), np.ones(n)
 
 
-def weights_of_nearest_half(R: Floats, weights: Floats) -> Floats:
-    """Weights of the rows of smallest R (m,) that make up half of the weight, zero elsewhere."""
+def weights_of_nearest_half(R: Floats, weights: Floats, share: float = 0.5) -> Floats:
+    """Weights of the rows of smallest R (m,) that make up half, or a `share`, of the weight."""
     order = np.argsort(R, kind="stable")
     before = np.cumsum(weights[order]) - weights[order]
     out = np.zeros(len(R))
-    inside = order[before < 0.5 * float(np.sum(weights)) * (1 - 1e-9)]
+    inside = order[before < share * float(np.sum(weights)) * (1 - 1e-9)]
     out[inside] = weights[inside]
     return out
 

@@ -57,8 +57,9 @@ def robust_scatter(
     """Scatter of the scores Y (n, k) of most rows, by their `weights` (n,).
 
     Rows far out inside the subspace tell where it is and not how far its rows spread. From the
-    tightest half each row is weighed by its own distance, until nothing changes;
-    the covariance is corrected for what the weights take from Gaussian rows. `settled` is the
+    tightest three quarters, as in ROBPCA (Hubert, Rousseeuw and Vanden Branden 2005), each row is
+    weighed by its own distance, until nothing changes: half of them may be one group of several
+    good ones. The covariance is corrected for what the weights take from Gaussian rows. `settled` is the
     share of a row's weight that may change in the end.
     """
     k = Y.shape[1]
@@ -66,7 +67,7 @@ def robust_scatter(
         return Scatter(np.zeros(0), np.zeros((0, 0)), weights, EXACT)
     judges = some_rows(weights, PROBE_ROWS, rng)
     few = judges[some_rows(weights[judges], SAMPLE_ROWS, rng)]
-    now = tightest_half(Y, weights, center, rng, few)
+    now = tightest_half(Y, weights, center, rng, few, tuning().inside)
     factor, w, spread = consistency(k), weights, EXACT
     for _ in range(MAX_REWEIGHTINGS):
         distances = mahalanobis(Y, *now)
@@ -87,8 +88,9 @@ def tightest_half(
     center: bool,
     rng: np.random.Generator,
     rows: npt.NDArray[np.intp] | None = None,
+    share: float = 0.5,
 ) -> tuple[Floats, Floats]:
-    """Centre and covariance of the tightest half of the numbered rows of Y, if they are enough.
+    """Centre and covariance of the tightest half of the numbered rows of Y, or of a `share` of them.
 
     Concentration steps from the least outlying half, as in FAST-MCD (Rousseeuw and Van Driessen
     1999). Half of few rows spans its dimensions with no measure: then all of them have to do.
@@ -100,7 +102,7 @@ def tightest_half(
     half = outlyingness(pair_projections(S, w, tuning().scatter_pairs, rng), w).nearest_half(w)
     for _ in range(MAX_STEPS):
         now, before = _moments(S, half, center), half
-        half = weights_of_nearest_half(mahalanobis(S, *now), w)
+        half = weights_of_nearest_half(mahalanobis(S, *now), w, share)
         if np.array_equal(half, before):
             break
     return now if _spans(S, before) else _moments(Y, weights, center)
