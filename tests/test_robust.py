@@ -22,7 +22,7 @@ from torpca._stats.lines import (
     describe_lines,
     few_numbers,
     weighted_quantile,
-    weights_of_nearest_half,
+    weights_of_nearest,
 )
 from torpca._stats.outlyingness import (
     outlyingness,
@@ -282,7 +282,7 @@ def test_rows_without_weight_stay_out_however_near():
     counts[:10] = 0
     R = np.append(np.zeros(10), 1 + rng().random(90))
     assert not nearest(R, 0.1, counts)[:10].any()
-    assert not weights_of_nearest_half(R, counts)[:10].any()
+    assert not weights_of_nearest(R, counts)[:10].any()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -432,7 +432,7 @@ def test_scatter_of_gaussian_rows_is_their_covariance(k):
     assert np.max(np.abs((found.center - 5) / scales)) < 0.04
 
 
-@pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
+@pytest.mark.parametrize("share", [0.1, 0.2])
 def test_scatter_leaves_out_rows_far_out(share):
     Y = rng().standard_normal((5000, 3))
     m = int(share * 5000)

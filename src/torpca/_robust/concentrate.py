@@ -12,7 +12,7 @@ from torpca._sample.draw import Sample
 from torpca._sample.fit import SampleFit, left_out, principal_variances, sample_fit
 from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._sources.base import Floats
-from torpca._stats.lines import rms_of_half, weights_of_nearest_half
+from torpca._stats.lines import rms_of_half, weights_of_nearest
 from torpca._stats.outlyingness import LONGEST
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
@@ -143,7 +143,7 @@ def step(sample: Sample, fit: SampleFit) -> tuple[Floats, Cutoffs]:
     for weights in (on, sample.weights * rule.near(fit.studentised)):
         if 2 * float(np.sum(weights)) >= total * (1 - 1e-9):
             return weights, rule.cuts
-    return weights_of_nearest_half(fit.studentised, sample.weights), rule.cuts
+    return weights_of_nearest(fit.studentised, sample.weights), rule.cuts
 
 
 def weighed(sample: Sample, fit: SampleFit) -> tuple[Rule, Floats]:

@@ -20,7 +20,7 @@ from torpca._sources.base import Floats
 from torpca._stats.copies import without_heaps
 from torpca._stats.cutoffs import nearest, taper
 from torpca._stats.draw import some_rows
-from torpca._stats.lines import SETTLED, rms_of_half, weights_of_nearest_half
+from torpca._stats.lines import SETTLED, rms_of_half, weights_of_nearest
 from torpca._stats.precision import Precision, precision_law
 from torpca._stats.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread
@@ -236,7 +236,7 @@ class Weigher:
         rule = Rule.by_residuals(R[rows], votes, self.cuts, self.settled)
         near = np.where(self.there, rule.near(R), 0.0)
         if 2 * float(near @ counts) < float(np.sum(counts)) * (1 - 1e-9):
-            near = np.where(weights_of_nearest_half(R, counts) > 0, 1.0, 0.0)
+            near = np.where(weights_of_nearest(R, counts) > 0, 1.0, 0.0)
         count = n_next(*self.finder.source.shape, self.fit.V.shape[1])
         if self.looks < MAX_VERDICTS and rule.residual.scale > 0 and count:
             self.W = self.finder.beyond(self.fit, near * counts, count)

@@ -191,7 +191,7 @@ def rows_for_all(weights: Floats, count: int) -> tuple[slice | _Places, Floats]:
     return np.searchsorted(before, before[-1] * (np.arange(n) + 0.5) / n), np.ones(n)
 
 
-def weights_of_nearest_half(R: Floats, weights: Floats, share: float = 0.5) -> Floats:
+def weights_of_nearest(R: Floats, weights: Floats, share: float = 0.5) -> Floats:
     """Weights of the rows of smallest R (m,) that make up half, or a `share`, of the weight."""
     order = np.argsort(R, kind="stable")
     before = np.cumsum(weights[order]) - weights[order]
@@ -203,7 +203,7 @@ def weights_of_nearest_half(R: Floats, weights: Floats, share: float = 0.5) -> F
 
 def rms_of_half(R: Floats, weights: Floats) -> float:
     """Root mean square of the smaller half of R (m,): least trimmed squares (Rousseeuw 1984)."""
-    half = weights_of_nearest_half(R, weights)
+    half = weights_of_nearest(R, weights)
     inside = half > 0
     largest = float(np.max(R[inside], initial=0.0))
     if largest == 0.0:

@@ -13,7 +13,7 @@ from torpca._sources.base import Floats
 from torpca._stats.copies import merged_copies
 from torpca._stats.cutoffs import taper
 from torpca._stats.draw import some_rows
-from torpca._stats.lines import weights_of_nearest_half
+from torpca._stats.lines import weights_of_nearest
 from torpca._stats.outlyingness import outlyingness, pair_projections
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
@@ -59,8 +59,8 @@ def robust_scatter(
     Rows far out inside the subspace tell where it is and not how far its rows spread. From the
     tightest three quarters, as in ROBPCA (Hubert, Rousseeuw and Vanden Branden 2005), each row is
     weighed by its own distance, until nothing changes: half of them may be one group of several
-    good ones. The covariance is corrected for what the weights take from Gaussian rows. `settled` is the
-    share of a row's weight that may change in the end.
+    good ones. The covariance is corrected for what the weights take from Gaussian rows. `settled`
+    is the share of a row's weight that may change in the end.
     """
     k = Y.shape[1]
     if k == 0:
@@ -90,7 +90,7 @@ def tightest_half(
     rows: npt.NDArray[np.intp] | None = None,
     share: float = 0.5,
 ) -> tuple[Floats, Floats]:
-    """Centre and covariance of the tightest half of the numbered rows of Y, or of a `share` of them.
+    """Centre and covariance of the tightest half, or another `share`, of the numbered rows of Y.
 
     Concentration steps from the least outlying half, as in FAST-MCD (Rousseeuw and Van Driessen
     1999). Half of few rows spans its dimensions with no measure: then all of them have to do.
@@ -102,7 +102,7 @@ def tightest_half(
     half = outlyingness(pair_projections(S, w, tuning().scatter_pairs, rng), w).nearest_half(w)
     for _ in range(MAX_STEPS):
         now, before = _moments(S, half, center), half
-        half = weights_of_nearest_half(mahalanobis(S, *now), w, share)
+        half = weights_of_nearest(mahalanobis(S, *now), w, share)
         if np.array_equal(half, before):
             break
     return now if _spans(S, before) else _moments(Y, weights, center)
