@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from torpca._robust import start
+from torpca._robust import settle, start
 from torpca._tuning import Tuning, tuned
 
 # Numbers that are measured from another point than zero.
@@ -61,6 +61,11 @@ def without_strict() -> AbstractContextManager[None]:
     return replaced(start, "least_outlying", one)
 
 
+def without_bound() -> AbstractContextManager[None]:
+    """Iterations that may draw the subspace away from half of the rows."""
+    return replaced(settle, "much_closer", lambda *distances: False)
+
+
 def scaled(name: str, factor: float) -> Any:
     """The value of a number of `Tuning` when it, or its distance from a point, is multiplied."""
     value, origin = getattr(Tuning(), name), MEASURED_FROM.get(name, 0.0)
@@ -77,6 +82,7 @@ OFF = (
     Change('candidate "subsets"', "off", partial(tuned, n_subsets=0)),
     Change("next directions", "off", partial(tuned, n_next=0)),
     Change("choice by tightness", "off", partial(tuned, majority=2.0)),
+    Change("bound on iterations", "off", without_bound),
     Change("leverage test", "off", partial(tuned, leverage=np.inf)),
     Change("limit on copies", "off", partial(tuned, most_copies=np.inf)),
 )

@@ -13,7 +13,7 @@ from benchmarks._families import FAMILIES, HARD
 from benchmarks._second import GOOD, USUAL
 from benchmarks.ablation import CELLS, Figure
 from torpca import OutlierRobustPCA
-from torpca._robust import concentrate, start
+from torpca._robust import concentrate, settle, start
 from torpca._sample.draw import draw_sample
 from torpca._select.rank import RankRule
 from torpca._sources import as_source
@@ -131,7 +131,7 @@ def test_without_a_choice_the_first_candidate_stays(two_groups):
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_changes_leave_nothing_behind(change):
     def now():
-        return tuning(), start.least_outlying, concentrate.weighed
+        return tuning(), start.least_outlying, settle.much_closer
 
     before = now()
     with change.made():
