@@ -114,7 +114,8 @@ assert areas[8][0] < 0.95  # what the text says of eights
 #
 # - For most digits the others come out on top, far better than by ordinary PCA.
 # - Ones, eights and nines are the hard ones. Eights and nines have something of every digit, and
-#   the components that explain 90 % of them explain the others too. With twenty components for 240 pictures, `rank_`
-#   says `share`, not `gap`: these data have no true rank. That is the sign to be careful.
+#   the components that explain 90 % of them explain the others too. With twenty components for
+#   240 pictures, `rank_` says `share`, not `gap`: these data have no true rank. That is the sign to
+#   be careful.
 # - Where pixels are far from Gaussian, more than one good row in a hundred is flagged. Go by the
 #   order, or set `contamination`.
