@@ -166,11 +166,13 @@ def of_rank_of(a: Candidate, b: Candidate, sample: Sample) -> Candidate:
     """Candidate `a` with as many components as `b` has, if it asks for fewer.
 
     One that asks for more has no chance: it is nearer to all rows for that reason alone. And a
-    subspace in which rows lie up to rounding has the dimension it has.
+    subspace in which rows lie up to rounding has the dimension it has. Of zeros and ones, half of
+    the rows are often alike in a feature: that these have a direction less is no sign of anything.
     """
     if a.choice.rank >= b.choice.rank or a.exact or b.exact:
         return a
-    return of_rank(a.name, sample, a.keep, b.choice, (), 0)
+    refitted = of_rank(a.name, sample, a.keep, b.choice, (), 0)
+    return a if refitted.exact else refitted
 
 
 def tighter(a: Candidate, b: Candidate) -> bool:
