@@ -22,7 +22,7 @@ MAX_CHOICES = 3
 # Sets of rows that differ in less than this share of all rows will end as one, ...
 A_FEW = 0.005
 # ... and so will subspaces that differ by less than this many times what chance makes them.
-BY_CHANCE = 1.0
+BY_CHANCE = 2.0
 # Where chance alone leaves out this many times the noise, nothing can be said.
 TOO_FEW = 3.0
 # A candidate that leaves this many times as much as another is not the same, nor will it catch up.
@@ -197,6 +197,6 @@ def alike(fit: SampleFit, keep: Floats, other: Candidate, sample: Sample) -> boo
     if k == 0 or k != other.fit.V.shape[1] or more > FAR_BEHIND * less:
         return False
     errors = 1 / np.count_nonzero(keep) + 1 / other.n_rows
-    chance = BY_CHANCE * (np.sqrt(sample.Z.shape[1]) + np.sqrt(k)) ** 2 * errors
+    chance = (np.sqrt(sample.Z.shape[1]) + np.sqrt(k)) ** 2 * errors
     # By the noise of the tighter one: bad rows in the other have made its noise large.
-    return chance < TOO_FEW and left_out(fit, other.fit) <= chance * less
+    return chance < TOO_FEW and left_out(fit, other.fit) <= BY_CHANCE * chance * less

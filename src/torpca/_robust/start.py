@@ -104,7 +104,7 @@ def candidates(sample: Sample, rule: RankRule, rng: np.random.Generator) -> Iter
     found: list[Candidate] = []
 
     def tried(name: str, half: Floats) -> Candidate:
-        found.append(concentrated(name, sample, half, rule, found))
+        found.append(concentrated(name, sample, half, rule, distinct(found)))
         return found[-1]
 
     for name, half in least_outlying(sample, rng):
