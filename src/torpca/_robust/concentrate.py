@@ -23,9 +23,11 @@ MAX_CHOICES = 3
 A_FEW = 0.005
 # ... and so will subspaces that differ by less than this many times what chance makes them.
 BY_CHANCE = 2.0
+# ... if their noise is the same up to this factor: rows beyond one subspace may be bad or not.
+AS_NEAR = 1.3
 # Where chance alone leaves out this many times the noise, nothing can be said.
 TOO_FEW = 3.0
-# A candidate that leaves this many times as much as another is not the same, nor will it catch up.
+# A candidate that leaves this many times as much as another will not catch up.
 FAR_BEHIND = 4.0
 # How closely spreads are found: the start is not the answer.
 ROUGHLY = 1e-3
@@ -194,7 +196,7 @@ def alike(fit: SampleFit, keep: Floats, other: Candidate, sample: Sample) -> boo
         return True
     k = fit.V.shape[1]
     less, more = sorted((fit.noise, other.fit.noise))
-    if k == 0 or k != other.fit.V.shape[1] or more > FAR_BEHIND * less:
+    if k == 0 or k != other.fit.V.shape[1] or more > AS_NEAR * less:
         return False
     errors = 1 / np.count_nonzero(keep) + 1 / other.n_rows
     chance = (np.sqrt(sample.Z.shape[1]) + np.sqrt(k)) ** 2 * errors
