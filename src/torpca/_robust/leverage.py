@@ -31,9 +31,8 @@ def leave_leverage_out(
     cuts = Cutoffs(best.cuts.residual, best.cuts.along)
     if best.exact or best.fit.scores.shape[1] == 0:
         return best.keep, cuts
-    keep, beyond = best.keep, np.inf
+    fit, beyond = best.fit, np.inf
     for _ in range(FITS):
-        fit = sample_fit(sample, keep, best.choice.rank)
         _, on = weighed(sample, fit)
         z = distances_inside(fit, on, sample.center, rng)
         beyond = cutoff(z, on)
@@ -43,8 +42,8 @@ def leave_leverage_out(
         if 2 * float(np.sum(without)) < float(np.sum(sample.weights)):
             return best.keep, cuts
         keep = without
-    else:
         fit = sample_fit(sample, keep, best.choice.rank)
+    else:
         _, on = weighed(sample, fit)
         far = np.where(2 * keep < on, on, 0.0)
         if leaves_subspace(fit, keep, far):

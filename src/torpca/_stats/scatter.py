@@ -23,6 +23,8 @@ MAX_REWEIGHTINGS = 50
 SETTLED = 1e-9
 # Rows by which distances are judged, and those among which the least outlying half is looked for.
 PROBE_ROWS, SAMPLE_ROWS = 20_000, 2000
+# Rows of these that are enough to begin with.
+PAIR_ROWS = 600
 # Standard deviations from which on a row has no part in the scatter.
 FAR_OUT = 4.0
 # Most rows are one point, or there is no dimension to spread in.
@@ -99,7 +101,10 @@ def tightest_half(
     S, w = merged_copies(Y[rows], weights[rows])
     if len(S) < tuning().rows_per_dimension * Y.shape[1]:
         return _moments(Y, weights, center)
-    half = outlyingness(pair_projections(S, w, tuning().scatter_pairs, rng), w).nearest_half(w)
+    some = slice(None, None, 1 + len(S) // PAIR_ROWS)
+    P = pair_projections(S[some], w[some], tuning().scatter_pairs, rng)
+    half = np.zeros(len(S))
+    half[some] = outlyingness(P, w[some]).nearest_half(w[some])
     for _ in range(MAX_STEPS):
         now, before = _moments(S, half, center), half
         half = weights_of_nearest(mahalanobis(S, *now), w, share)
