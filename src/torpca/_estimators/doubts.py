@@ -63,7 +63,7 @@ class Fitted:
 
     def share(self, rows: Mask) -> float:
         """Share of the rows of a mask, by weight."""
-        return float(np.sum(self.weights[rows]) / np.sum(self.weights))
+        return float(self.weights @ rows / np.sum(self.weights))
 
     @property
     def rank(self) -> int:

@@ -215,17 +215,20 @@ class Labels:
         """Distances in units of their limits; those beyond a limit of zero are huge."""
         # Not infinite: differences and percentiles of scores stay numbers.
         most = np.finfo(np.float64).max
-        limits = [np.full(len(score), self.cutoffs_[name]) for name in ("score", "orthogonal")]
+        limits: list[Any] = [self.cutoffs_[name] for name in ("score", "orthogonal")]
         if self._new_rows is not None:
+            limits = [np.full(len(score), limit) for limit in limits]
             new = ~self._has_seen(score, orthogonal)
             limits[0][new] = self._new_rows.score
             limits[1][new] = self._new_rows.orthogonal * self._new_rows.spread(score[new])
 
-        def ratio(distance: Floats, limit: Floats) -> Floats:
-            none = limit == 0.0
+        def ratio(distance: Floats, limit: Any) -> Floats:
+            none = np.equal(limit, 0.0)
             with np.errstate(over="ignore", invalid="ignore"):
-                times = np.minimum(distance / np.where(none, 1.0, limit), most)
-            return np.where(none, np.where(distance > 0, most, 0.0), times)
+                times: Floats = np.minimum(distance / np.where(none, 1.0, limit), most)
+            if np.any(none):
+                times = np.where(none, np.where(distance > 0, most, 0.0), times)
+            return times
 
         return ratio(score, limits[0]), ratio(orthogonal, limits[1])
 

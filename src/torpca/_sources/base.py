@@ -22,10 +22,10 @@ Kernel = Callable[[Any, Rows, Array], tuple[tuple[Array, ...], tuple[Array, ...]
 
 # Blocks are sized to stay in a processor's cache while a kernel works on them, so that the
 # residual of a block never travels to main memory.
-BLOCK_BYTES = 2**21
+BLOCK_BYTES = 2**22
 # Kernels that only multiply make no copies of a block. Theirs are this many times larger: less time
 # is spent in Python, where threads wait for each other.
-LARGER_FOR_PRODUCTS = 4
+LARGER_FOR_PRODUCTS = 2
 MIN_BLOCK_ROWS = 8
 # Tables up to this size are one block: starting threads would cost more than the cache saves.
 SMALL_BYTES = 2**24
