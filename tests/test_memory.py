@@ -74,7 +74,8 @@ def test_mapped_files_are_read_in_blocks(mapped, center):
     with extra_memory() as used:
         found = torp(mapped, 3, rho=0.05, center=center)
     assert found.components.shape == (3, 400)
-    assert used.peak < 0.4 * mapped.nbytes
+    # A few blocks at a time, however long the file.
+    assert used.peak < 7 * base.BLOCK_BYTES < 0.45 * mapped.nbytes
     assert zlib.crc32(mapped) == before
 
 

@@ -25,8 +25,9 @@ A_FEW = 0.005
 BY_CHANCE = 2.0
 # ... if their noise is the same up to this factor: rows beyond one subspace may be bad or not.
 AS_NEAR = 1.3
-# Where chance alone leaves out this many times the noise, nothing can be said.
-TOO_FEW = 3.0
+# Where chance alone leaves out this many times the noise, and this share of the variance of the
+# last component, nothing can be said.
+TOO_FEW, HARDLY = 6.0, 0.1
 # A candidate that leaves this many times as much as another will not catch up.
 FAR_BEHIND = 4.0
 # How closely spreads are found: the start is not the answer.
@@ -199,6 +200,7 @@ def alike(fit: SampleFit, keep: Floats, other: Candidate, sample: Sample) -> boo
     if k == 0 or k != other.fit.V.shape[1] or more > AS_NEAR * less:
         return False
     errors = 1 / np.count_nonzero(keep) + 1 / other.n_rows
-    chance = (np.sqrt(sample.Z.shape[1]) + np.sqrt(k)) ** 2 * errors
     # By the noise of the tighter one: bad rows in the other have made its noise large.
-    return chance < TOO_FEW and left_out(fit, other.fit) <= BY_CHANCE * chance * less
+    chance = BY_CHANCE * (np.sqrt(sample.Z.shape[1]) + np.sqrt(k)) ** 2 * errors * less
+    inside = min(float(fit.variances[-1]), float(other.fit.variances[-1]))
+    return chance < max(TOO_FEW * less, HARDLY * inside) and left_out(fit, other.fit) <= chance

@@ -26,8 +26,9 @@ WORTH_A_PART = 1.5
 NEARLY_ALL = 0.97
 # Standard deviations by which a share of a part of the sample may be off.
 UNSURE = 2.0
-# Share of the rows that are most of them, and rows for each direction that it takes to tell noise from something else.
-MOST, ROWS_FOR_NOISE = 0.8, 2
+# Share of the rows that are most of them, and ratio of the first of the next variances to the last
+# of them that noise makes (at most 1.6 in 570 rows of 45 features with 15 components).
+MOST, NOTHING = 0.8, 1.6
 # Digits in which different rows differ.
 ROUNDED = 9
 # One that holds this many times as many without being a majority is worth a word.
@@ -112,7 +113,7 @@ def candidates(sample: Sample, rule: RankRule, rng: np.random.Generator) -> Iter
     for name, half in least_outlying(sample, rng):
         yield tried(name, half)
     first = found[0]
-    if leaves_noise(first, sample):
+    if leaves_noise(first):
         return
     # Where the first candidate keeps nearly all rows, its groups are those of all of them.
     for core in (sample.weights, first.keep) if first.share < NEARLY_ALL else (sample.weights,):
@@ -122,18 +123,17 @@ def candidates(sample: Sample, rule: RankRule, rng: np.random.Generator) -> Iter
         yield tried(name, half)
 
 
-def leaves_noise(c: Candidate, sample: Sample) -> bool:
-    """Whether most rows agree and leave white noise, after a gap: then no others can leave less.
+def leaves_noise(c: Candidate) -> bool:
+    """Whether most rows agree, and nothing stands out beyond a gap: then no others can leave less.
 
-    Of n rows and noise of variance v in each of p directions, the largest variance is about
-    v (1 + sqrt(p / n))^2 (Marchenko and Pastur 1967). A direction of the good rows that was given
-    up for a group of bad ones would stand out, unless the rows along it were left out with it.
+    A subspace that gives up directions of the good rows for groups of bad ones, at most as many as
+    it has, leaves them to the residuals, unless the rows along them are left out as well.
     """
-    p = sample.Z.shape[1] - c.fit.V.shape[1]
-    if c.exact or c.share < MOST or ROWS_FOR_NOISE * p > c.n_rows or not has_gap(c, c):
+    if c.exact or c.share < MOST or not has_gap(c, c):
         return False
-    edge = c.fit.noise * (1 + np.sqrt(p / c.n_rows)) ** 2
-    return c.next_variance <= tuning().next_variance * edge
+    count = c.choice.rank + 1
+    variances = c.fit.next_directions(c.keep, count)[1]
+    return len(variances) == count and bool(variances[0] <= NOTHING * variances[-1])
 
 
 def rows_of_part(rule: RankRule) -> int:

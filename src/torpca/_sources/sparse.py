@@ -20,6 +20,7 @@ from torpca._sources.base import (
     gather,
     kept_slices,
 )
+from torpca._sources.parallel import blas_threads, in_order
 from torpca._sources.views import Centered
 
 # Nonzeros handled at a time: 24 MB of values, indices and products.
@@ -45,7 +46,7 @@ class SparseSource(RowSource):
         self.offset = np.zeros(self.shape[1]) if offset is None else offset
         self.by_rows = X.format == "csr"
         # Cutting rows out of a CSC matrix reads all of it, so cut it into few, large blocks.
-        self.block_rows = default_block_rows(*self.shape) * (1 if self.by_rows else 16)
+        self.block_rows = default_block_rows(*self.shape) * (1 if self.by_rows else 8)
         self._squares: Floats | None = None
 
     @property
@@ -89,8 +90,11 @@ class SparseSource(RowSource):
         """Run `kernel` over dense blocks or, if it takes them, over slabs of sparse rows."""
         if native is None or not self.by_rows or keep is not None or self.offset.any():
             return super().sweep(kernel, keep)
-        pieces = ((rows, *kernel(np, rows, slab)) for rows, slab in self._slabs())
-        return gather(self.shape, kernel, pieces)
+
+        def look(piece: tuple[slice, Any]) -> Any:
+            return piece[0], *kernel(np, *piece)
+
+        return gather(self.shape, kernel, in_order(look, self._slabs(), blas_threads()))
 
     # ---- products, by slabs of the stored format -----------------------------------------------
 
