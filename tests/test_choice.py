@@ -41,7 +41,7 @@ def test_without_a_gap_the_nearest_half_decides(one):
     assert not tighter(replace(one, next_variance=0.1), one)
 
 
-@pytest.mark.parametrize("share, seed", [(0.3, 0), (0.5, 0), (0.5, 3)])
+@pytest.mark.parametrize(("share", "seed"), [(0.3, 0), (0.5, 0), (0.5, 3)])
 def test_of_zeros_and_ones_a_half_that_is_alike_in_a_feature_does_not_win(share, seed):
     # With as many components as all rows ask for, such a half lies in its subspace up to rounding.
     X = (np.random.default_rng(seed).random((300, 12)) < share).astype(float)
