@@ -83,7 +83,7 @@ class Tuning:
     """Fewer rows for each dimension than this have no half to spare."""
 
     # ---- many rows
-    part_numbers: int = 3 * 2**18
+    part_numbers: int = 3 * 2**17
     """Numbers in the part of many rows on which the fit settles first, ..."""
     part_rows: tuple[int, int] = (2000, 5000)
     """... and the fewest and most rows of it."""

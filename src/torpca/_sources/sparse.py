@@ -23,8 +23,8 @@ from torpca._sources.base import (
 from torpca._sources.parallel import blas_threads, in_order
 from torpca._sources.views import Centered
 
-# Nonzeros handled at a time: 24 MB of values, indices and products.
-SLAB_NONZEROS = 2**20
+# Nonzeros handled at a time, by each thread: 6 MB of values, indices and products.
+SLAB_NONZEROS = 2**18
 
 # ||x||^2 - ||V'x||^2 loses as many digits as it is smaller than ||x||^2. Above this share at most
 # four of sixteen are lost; below it the row is made dense and its residual formed.
