@@ -261,7 +261,7 @@ def test_the_guide_says_how_many_rows_are_many():
         return bisect.bisect_left(range(10**5), True, key=lambda n: many(n, d, k))
 
     assert f"not iterated on: {whole(fewest(50))} or more;" in guide
-    assert f"as many as hold {fewest(300) * 300 / 1e6:.2f} million numbers, but" in guide
+    assert f"as many as hold {fewest(100) * 100 / 1e6:.2f} million numbers, but" in guide
     assert f"but at least {whole(fewest(MAX_FEATURES))};" in guide
     assert f"more than {MAX_FEATURES} features {whole(fewest(MAX_FEATURES + 1))};" in guide
     assert f"never fewer than {fewest(50, 500) / 500:g} for each component" in guide

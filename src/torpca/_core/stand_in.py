@@ -8,9 +8,12 @@ from torpca._core.gram import top_of_gram
 from torpca._core.moments import weighted
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
+from torpca._tuning import tuning
 
 # A gap: the next variance is this many times smaller.
 GAP = 2.0
+# A subspace of which nothing is left to chance stands when it moves by less than this.
+STILL = 1e-6
 
 
 def has_gap(theta: Floats, k: int) -> bool:
@@ -59,3 +62,19 @@ def stand_in_error(theta: Floats, k: int, weight: float, d: int) -> float:
     if has_gap(theta, k):
         off *= 2 * np.sqrt(d)
     return min(float(off), 1.0)
+
+
+def goal(theta: Floats, *, k: int, weight: float, whole: bool, d: int) -> float:
+    """Change of the subspace below which it stands, given eigenvalues `theta` (k + q,).
+
+    Of rows of d features and this `weight` together; `whole` if hardly one of them lost any.
+    """
+    if len(theta) == k or not 0 < theta[k] < theta[k - 1]:
+        return STILL
+    gap = has_gap(theta, k)
+    if gap and whole:
+        return STILL
+    # Beyond a gap there is noise in all directions; without one, the next direction matters most.
+    directions = d - k if gap else 1
+    chance = np.sqrt(directions / weight) * np.sqrt(theta[k - 1]) * np.sqrt(theta[k])
+    return max(STILL, min(tuning().below_chance * float(chance / (theta[k - 1] - theta[k])), 1.0))

@@ -37,6 +37,9 @@ LEFT_OVER = 1e-5
 # Largest side of a Gram matrix that is formed and decomposed.
 MAX_GRAM = 2000
 
+# Standard deviations beyond which it does not matter how far out a row is.
+FAR = 1e150
+
 Solver = Callable[[RowSource, Mask, int], tuple[Floats, Floats]]
 
 
@@ -66,6 +69,18 @@ class Fit:
             return self.frame.restore(*self.rows().scores(self.V, self.s / self.frame.unit))
         assert self.frame.factors is None
         return self.rows().scores_of(rows, self.V, self.s)
+
+    def scores_in_unit(self, weights: Floats) -> tuple[Floats, float]:
+        """V'(x - mean) of every row, (n, k), in a unit in which most are about one, and the unit.
+
+        `weights` (n,) are those of the rows in the fit.
+        """
+        k = self.V.shape[1]
+        unit = float(self.s[0]) / np.sqrt(max(np.sum(weights), 1.0)) if k else 1.0
+        Y = self.rows().matmul(self.V)
+        with np.errstate(over="ignore"):
+            Y /= unit if self.frame.factors is None else (unit * self.frame.factors)[:, None]
+        return np.clip(Y, -FAR, FAR), unit
 
     def incoherences(self) -> Floats:
         """Incoherence E of every row, which takes less than both scores."""

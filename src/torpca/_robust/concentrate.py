@@ -10,10 +10,10 @@ import numpy as np
 from torpca._robust.rule import Cutoffs, Rule, n_next
 from torpca._sample.draw import Sample
 from torpca._sample.fit import SampleFit, left_out, principal_variances, sample_fit
+from torpca._sample.halves import without_long_rows
 from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._sources.base import Floats
 from torpca._stats.lines import rms_of_half, weights_of_nearest
-from torpca._stats.outlyingness import LONGEST
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
@@ -28,8 +28,6 @@ AS_NEAR = 1.3
 # Where chance alone leaves out this many times the noise, and this share of the variance of the
 # last component, nothing can be said.
 TOO_FEW, HARDLY = 6.0, 0.1
-# A candidate that leaves this many times as much as another will not catch up.
-FAR_BEHIND = 4.0
 # How closely spreads are found: the start is not the answer.
 ROUGHLY = 1e-3
 # Standard deviations within which good rows are counted.
@@ -79,9 +77,7 @@ def concentrated(
     A half that leads to the subspace of a candidate that is `known` is that candidate again.
     """
     steps = tuning().steps if steps is None else steps
-    # Beside a row that is so long all others would lie in one point, up to rounding.
-    shorter = np.where(np.max(np.abs(sample.Z), axis=1, initial=0.0) <= LONGEST, half, 0.0)
-    half = shorter if 2 * np.sum(shorter) > np.sum(half) else half
+    half = without_long_rows(sample, half)
     if rule.given is not None:
         choice = choose_rank(rule, np.zeros(min(sample.Z.shape)))
         if rule.given >= np.count_nonzero(half) - sample.center:
@@ -122,20 +118,14 @@ def of_rank(
     keep, cuts = half, Cutoffs()
     fit = sample_fit(sample, keep, choice.rank)
     for i in range(steps + 1):
-        others = [other for other in known if other.choice.rank == choice.rank]
-        for other in others:
-            if alike(fit, keep, other, sample):
+        for other in known:
+            if other.choice.rank == choice.rank and alike(fit, keep, other, sample):
                 return replace(other, name=name, choice=choice)
-        if i == steps or (i and any(behind(fit, other) for other in others)):
+        if i == steps:
             break
         keep, cuts = step(sample, fit)
         fit = sample_fit(sample, keep, choice.rank)
     return described(name, sample, fit, keep, choice, cuts)
-
-
-def behind(fit: SampleFit, other: Candidate) -> bool:
-    """Whether another candidate, a majority, leaves so much less that one need not go on."""
-    return other.share >= tuning().majority and fit.noise > FAR_BEHIND * other.fit.noise
 
 
 def step(sample: Sample, fit: SampleFit) -> tuple[Floats, Cutoffs]:

@@ -9,7 +9,7 @@ import numpy as np
 from torpca._core.loop import Iteration
 from torpca._core.subspace import fix_signs, norm
 from torpca._robust.rule import Rule
-from torpca._robust.settle import Settled, scores_in_unit
+from torpca._robust.settle import Settled
 from torpca._robust.start import Start
 from torpca._select.rank import RankChoice
 from torpca._sources.base import Floats
@@ -65,18 +65,19 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
         studentised = R
         weights = sample_weight * taper(Spread.of(R, sample_weight).z(R), GOOD)
     k = fit.V.shape[1]
-    Y, unit = scores_in_unit(fit, weights)
+    Y, unit = fit.scores_in_unit(weights)
     scatter = robust_scatter(Y, weights, center, rng)
     score = mahalanobis(Y, scatter.center, scatter.covariance)
     near = np.where(scatter.weights > 0, sample_weight, 0.0)
     left = None if settled.trimmed else left_out(settled, center)
     beyond = k < fit.V.shape[0]
-    good = weights if settled.trimmed else sample_weight * good_rows(settled)
+    good = weights
+    if not settled.trimmed:
+        z = settled.rule.residual.z(settled.studentised)
+        good = sample_weight * within_good(settled.rule, settled.keep, z)
     limits = limits_of(score, near, R, good, k, beyond=beyond, center=center, left=left)
     new = new_limits(score, near, R, studentised, good, k, beyond=beyond, center=center, left=left)
-    theta, Q = np.linalg.eigh(scatter.covariance)
-    theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
-    V = fix_signs(fit.V @ Q)
+    V, scales = principal_axes(fit.V, scatter.covariance)
     mean = None if fit.mean is None else fit.mean + unit * (fit.V @ scatter.center)
     n_good = float(np.sum(weights))
     inside = weights > 0
@@ -85,7 +86,7 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
         route=settled.route,
         mean=mean,
         V=V,
-        scales=unit * np.sqrt(theta),
+        scales=unit * scales,
         left_over=left_over,
         n_good=n_good,
         weights=settled.keep,
@@ -101,18 +102,18 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     )
 
 
-def good_rows(settled: Settled) -> Floats:
-    """Weights (n,) of the rows by which limits on orthogonal distances are found.
-
-    A fit may leave rows out that are not far off, to be on the safe side. A limit that was found
-    without them would be too small.
-    """
-    rule, keep = settled.rule, settled.keep
-    return within_good(rule, keep, rule.residual.z(settled.studentised))
+def principal_axes(V: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    """Principal directions (d, k) of good rows in the subspace V, and their deviations (k,)."""
+    theta, Q = np.linalg.eigh(covariance)
+    return fix_signs(V @ Q[:, ::-1]), np.sqrt(np.maximum(theta[::-1], 0.0))
 
 
 def within_good(rule: Rule, keep: Floats, z: Floats) -> Floats:
-    """Weights `keep` (n,), or more for rows whose residuals, `z` (n,), are the reason for less."""
+    """Weights (n,) of the rows by which limits on orthogonal distances are found.
+
+    They are `keep` (n,), or more for rows whose residuals, `z` (n,), are the reason for less: a fit
+    may leave rows out that are not far off, and a limit found without them would be too small.
+    """
     if rule.cuts.residual >= GOOD or rule.residual.scale == 0.0:
         return keep
     by_residual = (keep > 0) | (z >= tuning().taper * rule.cuts.residual)

@@ -19,10 +19,17 @@ from torpca._core.gram import top_of_gram
 from torpca._core.krylov import expanded
 from torpca._core.loop import Iteration
 from torpca._core.measure import product
-from torpca._core.stand_in import gram_about, has_gap, stand_in_error, top_directions, with_next
-from torpca._core.subspace import fix_signs, subspace_change
+from torpca._core.stand_in import (
+    goal,
+    gram_about,
+    has_gap,
+    stand_in_error,
+    top_directions,
+    with_next,
+)
+from torpca._core.subspace import subspace_change
 from torpca._robust.concentrate import ROUGHLY
-from torpca._robust.describe import RobustFit, within_good
+from torpca._robust.describe import RobustFit, principal_axes, within_good
 from torpca._robust.options import Options
 from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look
 from torpca._robust.rule import Cutoffs, Rule, free_part, n_next
@@ -54,9 +61,8 @@ WEIGHTS_TURN = 0.1
 ACCURATE = 1e-10
 # ... and in float32, where they only decide on weights, this accurate.
 ACCURATE_SINGLE = 1e-3
-# The subspace stands when it moves by less than this, if all rows but so few are good, which the
-# first pass may take for bad, ...
-STILL, ALL_BUT_A_FEW = 1e-6, 0.999
+# All rows are good but for those that the first pass may take for bad.
+ALL_BUT_A_FEW = 0.999
 # A scatter measured in a subspace holds in another that is off by no more than this sine: the
 # share of a direction's variance that it misses is at most its square.
 SAME = 0.05
@@ -260,22 +266,6 @@ def expanded_directions(
     return V, theta
 
 
-def goal(theta: Floats, *, k: int, weight: float, whole: bool, d: int) -> float:
-    """Change of the subspace below which it stands, given eigenvalues `theta` (k + q,).
-
-    Of rows of d features and this `weight` together; `whole` if hardly one of them lost any.
-    """
-    if len(theta) == k or not 0 < theta[k] < theta[k - 1]:
-        return STILL
-    gap = has_gap(theta, k)
-    if gap and whole:
-        return STILL
-    # Beyond a gap there is noise in all directions; without one, the next direction matters most.
-    directions = d - k if gap else 1
-    chance = np.sqrt(directions / weight) * np.sqrt(theta[k - 1]) * np.sqrt(theta[k])
-    return max(STILL, min(tuning().below_chance * float(chance / (theta[k - 1] - theta[k])), 1.0))
-
-
 # ---- what is known before a pass ----------------------------------------------------------------
 
 
@@ -291,10 +281,6 @@ class Judge:
     law: Precision | None
     centered: bool
     rng: np.random.Generator
-
-    def about(self, mean: Floats) -> RowSource:
-        """Rows of the part less `mean`, which is zero if they are not centred."""
-        return self.some.centered(mean) if self.centered else self.some
 
     def inside(self, Y: Floats, near: Floats) -> Inside | None:
         """Scatter of scores Y (m, k) of rows of weights `near`; None if there is none."""
@@ -317,7 +303,7 @@ class Judge:
         k = len(s)
         if not np.all(s > 0):
             return None
-        rows = self.about(mean)
+        rows = self.some.centered(mean) if self.centered else self.some
         Y = rows.matmul(V)
         h = np.sum(np.square(Y[:, :k] / s), axis=1)
         R = rows.residuals(V[:, :k]) / np.sqrt(free_part(h, keep))
@@ -388,14 +374,13 @@ def summary(
     n_good = float(keep @ sample_weight)
     square = float(np.einsum("i,i,i,i->", keep, sample_weight, R, R))
     left_over = float(np.sqrt(square / max(1.0, n_good - at.centered)))
-    theta, Q = np.linalg.eigh(at.inside.covariance)
-    theta, Q = np.maximum(theta[::-1], 0.0), Q[:, ::-1]
+    V, scales = principal_axes(at.V[:, :k], at.inside.covariance)
     mean = at.mean + at.V[:, :k] @ at.inside.center if at.centered else None
     return RobustFit(
         route="passes",
         mean=mean,
-        V=fix_signs(at.V[:, :k] @ Q),
-        scales=np.sqrt(theta),
+        V=V,
+        scales=scales,
         left_over=left_over,
         n_good=n_good,
         weights=keep,

@@ -265,7 +265,7 @@ class Weigher:
         if not np.isfinite(self.cuts.inside):
             return np.ones(len(near))
         weights = near * self.sample_weight
-        Y = scores_in_unit(self.fit, weights)[0]
+        Y = self.fit.scores_in_unit(weights)[0]
         D = mahalanobis(Y, *tightest_half(Y, weights, self.options.center, self.rng))
         return taper(Spread.of(D, weights).z(D), self.cuts.inside)
 
@@ -276,22 +276,9 @@ class Weigher:
         """
         weights = keep * self.sample_weight
         if self.options.rank.given is None and self.fit.V.shape[1]:
-            Y = scores_in_unit(self.fit, weights)[0]
+            Y = self.fit.scores_in_unit(weights)[0]
             weights = robust_scatter(Y, weights, self.options.center, self.rng).weights
         spectrum = self.finder.spectrum(weights)
         if spectrum is None:
             return None
         return choose_rank(self.options.rank, spectrum, round(float(np.sum(self.sample_weight))))
-
-
-# Standard deviations beyond which it does not matter how far out a row is.
-FAR = 1e150
-
-
-def scores_in_unit(fit: Fit, weights: Floats) -> tuple[Floats, float]:
-    """Scores (n, k) of the rows in a unit in which most are about one, and the unit."""
-    unit = float(fit.s[0]) / np.sqrt(max(np.sum(weights), 1.0)) if fit.V.shape[1] else 1.0
-    Y = fit.rows().matmul(fit.V)
-    with np.errstate(over="ignore"):
-        Y /= unit if fit.frame.factors is None else (unit * fit.frame.factors)[:, None]
-    return np.clip(Y, -FAR, FAR), unit

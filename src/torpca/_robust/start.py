@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from torpca._robust.candidates import least_outlying, nearest_to_subsets, sides
 from torpca._robust.concentrate import Candidate, concentrated, of_rank
 from torpca._robust.leverage import leave_leverage_out
 from torpca._robust.rule import Cutoffs, much_closer, rough_by
 from torpca._sample.draw import Sample, draw_sample
 from torpca._sample.fit import principal_variances
+from torpca._sample.halves import least_outlying, nearest_to_subsets, sides
 from torpca._select.rank import RankChoice, RankRule, choose_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
-from torpca._stats.copies import merged_copies
 from torpca._tuning import tuning
 
 # Samples of more than this many times the rows of a part are worth one.
@@ -29,8 +28,6 @@ UNSURE = 2.0
 # Share of the rows that are most of them, and ratio of the first of the next variances to the last
 # of them that noise makes (at most 1.6 in 570 rows of 45 features with 15 components).
 MOST, NOTHING = 0.8, 1.6
-# Digits in which different rows differ.
-ROUNDED = 9
 # One that holds this many times as many without being a majority is worth a word.
 RIVAL = 2.0
 
@@ -98,7 +95,7 @@ def find_start(
         cuts=cuts.for_all_rows(),
         n_candidates=len(contenders(last, sample.weights)),
         n_sample=len(sample.rows),
-        n_points=points_of_half(sample),
+        n_points=sample.points_of_half(),
     )
 
 
@@ -244,10 +241,3 @@ def shares_held(a: Candidate, b: Candidate, weights: Floats) -> tuple[float, flo
     limit = min(a.limit, b.limit)
     held = [float(np.sum(weights[c.fit.studentised[: len(weights)] <= limit])) for c in (a, b)]
     return held[0] / float(np.sum(weights)), held[1] / float(np.sum(weights))
-
-
-def points_of_half(sample: Sample) -> int:
-    """Number of different rows, the most frequent first, that make up half of the sample."""
-    # The rows are in a unit in which most have size one.
-    counts = np.sort(merged_copies(np.round(sample.Z, ROUNDED), sample.weights)[1])[::-1]
-    return int(np.searchsorted(np.cumsum(counts), 0.5 * np.sum(counts) * (1 - 1e-12))) + 1

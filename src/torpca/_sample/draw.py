@@ -12,13 +12,15 @@ from torpca._sample.span import span_of
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
-from torpca._stats.copies import capped
+from torpca._stats.copies import capped, merged_copies
 from torpca._tuning import tuning
 
 # Rows of more numbers than this many times their number are brought into a basis of their span.
 AS_THEY_ARE = 2
 # Rows of more coordinates than this share of their number are looked at by their products.
 LONG = 0.8
+# Digits in which different rows differ.
+ROUNDED = 9
 # Numbers handled at a time.
 AT_A_TIME = 2**20
 # Rows longer than this many times the middle one are shortened: their squares must not overflow.
@@ -60,6 +62,12 @@ class Sample:
         mask = np.zeros(n, dtype=bool)
         mask[self.rows[(2 * inside >= self.weights)[self.copies]]] = True
         return mask
+
+    def points_of_half(self) -> int:
+        """Number of different rows, the most frequent first, that make up half of the sample."""
+        # The rows are in a unit in which most have size one.
+        counts = np.sort(merged_copies(np.round(self.Z, ROUNDED), self.weights)[1])[::-1]
+        return int(np.searchsorted(np.cumsum(counts), 0.5 * np.sum(counts) * (1 - 1e-12))) + 1
 
 
 def draw_sample(

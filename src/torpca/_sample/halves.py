@@ -11,11 +11,7 @@ from torpca._sample.fit import sample_part
 from torpca._sources.base import Floats
 from torpca._stats.groups import axes_of_extreme_kurtosis, best_split
 from torpca._stats.lines import EQUAL, weighted_quantile
-from torpca._stats.outlyingness import (
-    Outlyingness,
-    outlyingness,
-    pair_projections,
-)
+from torpca._stats.outlyingness import LONGEST, Outlyingness, outlyingness, pair_projections
 from torpca._tuning import tuning
 
 # Rows by which tries are judged at first, and tries that are judged by all rows.
@@ -87,3 +83,12 @@ def nearest_to_subsets(
             yield "subsets", np.where(R <= EQUAL, weights, 0.0)
         else:
             yield "subsets", Outlyingness(np.zeros(len(Z)), R, R).nearest_half(weights)
+
+
+def without_long_rows(sample: Sample, half: Floats) -> Floats:
+    """A half (m,) without rows beside which all others would lie in one point, up to rounding.
+
+    Unless that is most of it.
+    """
+    shorter = np.where(np.max(np.abs(sample.Z), axis=1, initial=0.0) <= LONGEST, half, 0.0)
+    return shorter if 2 * np.sum(shorter) > np.sum(half) else half
