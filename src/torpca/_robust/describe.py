@@ -19,8 +19,9 @@ from torpca._stats.scatter import mahalanobis, robust_scatter
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
-# Standard deviations beyond which a row is not a good one, where a share was left out.
-GOOD = 5.5
+# Standard deviations beyond which a row is not a good one: where a share was left out, or no more
+# than a tail may hold, and where more than that are too far off.
+GOOD, TAIL, GOOD_OF_MANY = 5.5, 0.1, 3.5
 # Rows, and rows for each feature, from which on leaving one of them out makes no difference.
 MANY, ENOUGH = 500, 20
 
@@ -114,10 +115,13 @@ def within_good(rule: Rule, keep: Floats, z: Floats) -> Floats:
     They are `keep` (n,), or more for rows whose residuals, `z` (n,), are the reason for less: a fit
     may leave rows out that are not far off, and a limit found without them would be too small.
     """
-    if rule.cuts.residual >= GOOD or rule.residual.scale == 0.0:
+    # And two standard deviations of a share of so many rows.
+    few = 1 - float(np.mean(keep)) < TAIL + 1 / np.sqrt(len(keep))
+    good = GOOD if few else GOOD_OF_MANY
+    if rule.cuts.residual >= good or rule.residual.scale == 0.0:
         return keep
     by_residual = (keep > 0) | (z >= tuning().taper * rule.cuts.residual)
-    return np.where(by_residual, np.maximum(keep, taper(z, GOOD)), keep)
+    return np.where(by_residual, np.maximum(keep, taper(z, good)), keep)
 
 
 def left_out(settled: Settled, center: bool) -> LeftOut | None:

@@ -71,10 +71,7 @@ LEAST_INSIDE = 0.25
 
 
 def rows_to_begin_with(
-    shape: tuple[int, int],
-    sample_weight: Floats,
-    rank: RankRule,
-    rng: np.random.Generator,
+    shape: tuple[int, int], sample_weight: Floats, rank: RankRule, rng: np.random.Generator
 ) -> npt.NDArray[np.intp] | None:
     """Numbers of the rows to learn from; None if all of them are few enough."""
     d = shape[1]
