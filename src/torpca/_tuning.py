@@ -75,7 +75,7 @@ class Tuning:
     leverage: float = 1.3
     """Rows far out inside come back unless they leave the subspace this many times more than noise
     does."""
-    inside: float = 0.85
+    inside: float = 0.75
     """Share of the rows near the subspace from which their scatter inside it is found."""
     scatter_pairs: int = 100
     """Directions along which the least outlying half inside the subspace is looked for."""

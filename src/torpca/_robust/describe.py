@@ -20,7 +20,7 @@ from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
 # Standard deviations beyond which a row is not a good one: where a share was left out, or no more
-# than a tail may hold, and where more than that are too far off.
+# than a tail may hold (by two standard deviations of a share), and where more are too far off.
 GOOD, TAIL, GOOD_OF_MANY = 5.5, 0.1, 3.5
 # Rows, and rows for each feature, from which on leaving one of them out makes no difference.
 MANY, ENOUGH = 500, 20
@@ -115,9 +115,7 @@ def within_good(rule: Rule, keep: Floats, z: Floats) -> Floats:
     They are `keep` (n,), or more for rows whose residuals, `z` (n,), are the reason for less: a fit
     may leave rows out that are not far off, and a limit found without them would be too small.
     """
-    # And two standard deviations of a share of so many rows.
-    few = 1 - float(np.mean(keep)) < TAIL + 1 / np.sqrt(len(keep))
-    good = GOOD if few else GOOD_OF_MANY
+    good = GOOD if 1 - float(np.mean(keep)) < TAIL + 1 / np.sqrt(len(keep)) else GOOD_OF_MANY
     if rule.cuts.residual >= good or rule.residual.scale == 0.0:
         return keep
     by_residual = (keep > 0) | (z >= tuning().taper * rule.cuts.residual)

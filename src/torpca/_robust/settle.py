@@ -24,9 +24,8 @@ from torpca._stats.lines import SETTLED, rms_of_half, weights_of_nearest
 from torpca._stats.precision import Precision, precision_law
 from torpca._stats.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread
+from torpca._tuning import tuning
 
-# Directions beyond the subspace for passes over more rows.
-SPARE = 3
 # Iterations in which rows are looked at along the next directions. Directions that hardly differ in
 # size turn from one iteration to the next, and new rows are far out along them each time: at some
 # point the verdict stands.
@@ -103,7 +102,7 @@ def settle_on_all(
     if polish or rule.residual.exact:
         fit = finder.find(keep * sample_weight, choice.rank, polish=True)
     elif W.shape[1] == 0:  # passes over more rows need directions to spare
-        W = finder.beyond(fit, keep * sample_weight, SPARE)
+        W = finder.beyond(fit, keep * sample_weight, tuning().n_next)
     R, studentised = residuals(fit, keep)
     law, part = None, keep
     if options.trim is None:

@@ -23,6 +23,9 @@ from torpca._tuning import tuning
 WORTH_A_PART = 1.5
 # Share of the rows from which on a candidate has nearly all of them.
 NEARLY_ALL = 0.97
+# Without a gap some half of the rows is nearer to its subspace than all are to theirs, whatever the
+# rows: a candidate must keep more than that. (Real data: musk; philips with two components.)
+MORE_THAN_A_HALF = 0.6
 # Standard deviations by which a share of a part of the sample may be off.
 UNSURE = 2.0
 # Share of the rows that are most of them, and ratio of the first of the next variances to the last
@@ -207,7 +210,7 @@ def tighter(a: Candidate, b: Candidate) -> bool:
         no_more = a.next_variance <= t.closer ** rough(a, b) * b.next_variance
         larger_gap = a.gap > t.gap ** (rough(a, b) / 2) * b.gap
         return leaves_less(a, b) or (no_more and (closer or larger_gap))
-    return closer
+    return closer and a.share >= min(MORE_THAN_A_HALF, b.share)
 
 
 def leaves_less(a: Candidate, b: Candidate) -> bool:

@@ -26,7 +26,7 @@ PROBE_ROWS, SAMPLE_ROWS = 20_000, 2000
 # Rows of these that are enough to begin with.
 PAIR_ROWS = 600
 # Standard deviations from which on a row has no part in the scatter.
-FAR_OUT = 4.0
+FAR_OUT = 4.5
 # Most rows are one point, or there is no dimension to spread in.
 EXACT = Spread(0.0, 0.0, 1.0)
 # A spread this small beside the numbers is what rounding leaves of equal ones.
