@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from torpca._robust import settle, start
+from torpca._robust import concentrate, settle, start
 from torpca._tuning import Tuning, tuned
 
 # Numbers that are measured from another point than zero.
@@ -41,10 +41,10 @@ class Change:
 
 
 @contextmanager
-def replaced(module: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
-    """A function of a module replaced by another for a while."""
+def replaced(module: Any, name: str, other: Any) -> Iterator[None]:
+    """A function or a number of a module replaced by another for a while."""
     before = getattr(module, name)
-    setattr(module, name, function)
+    setattr(module, name, other)
     try:
         yield
     finally:
@@ -63,7 +63,12 @@ def without_strict() -> AbstractContextManager[None]:
 
 def without_bound() -> AbstractContextManager[None]:
     """Iterations that may draw the subspace away from half of the rows."""
-    return replaced(settle, "much_closer", lambda *distances: False)
+    return replaced(settle, "much_closer", never)
+
+
+def never(*arguments: Any) -> bool:
+    """No, whatever the question."""
+    return False
 
 
 def scaled(name: str, factor: float) -> Any:
@@ -80,8 +85,11 @@ OFF = (
     Change('candidate "strict"', "off", without_strict),
     Change('candidate "side"', "off", partial(tuned, n_axes=0)),
     Change('candidate "subsets"', "off", partial(tuned, n_subsets=0)),
+    Change("end where noise is left", "off", partial(replaced, start, "leaves_noise", never)),
+    Change("known candidates", "off", partial(replaced, concentrate, "alike", never)),
     Change("next directions", "off", partial(tuned, n_next=0)),
     Change("choice by tightness", "off", partial(tuned, majority=2.0)),
+    Change("three fifths, no gap", "off", partial(replaced, start, "MORE_THAN_A_HALF", 0.0)),
     Change("bound on iterations", "off", without_bound),
     Change("leverage test", "off", partial(tuned, leverage=np.inf)),
     Change("limit on copies", "off", partial(tuned, most_copies=np.inf)),
