@@ -180,8 +180,8 @@ assert without.transform(X).shape == (326, 2)
 # ## When it fails
 #
 # The fit cannot know which people you meant. Let the distant group be as large as C, 40 people
-# each, and it is the distant group that gets the second component, for it is farther away; C is
-# left over. With a third component both are in.
+# each. Together they are a quarter of all people, and part of what most people have in common:
+# with two components or with three, only the batch is off the subspace.
 
 # %%
 copies_2, group_2 = genotypes(seed=0, sizes=(120, 110, 40, 40, 8))
@@ -197,7 +197,7 @@ assert off_2[group_2 == "batch"].all()
 assert off_2[group_2 != "batch"].sum() <= 3
 
 # %% [markdown]
-# You would notice: a whole population that you know of is off the subspace.
+# You would notice in a plot of the scores, where the distant group is a group of its own.
 #
 # ## What was found
 #

@@ -14,8 +14,7 @@ from torpca._stats.scatter import ROUNDING, mahalanobis, tightest_half
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
-# Fits without the rows that are far out.
-FITS = 2
+FITS = 2  # without the rows that are far out
 
 
 def leave_leverage_out(
@@ -32,8 +31,8 @@ def leave_leverage_out(
     if best.exact or best.fit.scores.shape[1] == 0:
         return best.keep, cuts
     fit, beyond = best.fit, np.inf
+    on = first = weighed(sample, fit)[1]
     for _ in range(FITS):
-        _, on = weighed(sample, fit)
         z = distances_inside(fit, on, sample.center, rng)
         beyond = cutoff(z, on)
         if not np.any(on[z > tuning().taper * beyond]):
@@ -41,12 +40,13 @@ def leave_leverage_out(
         without = on * taper(z, beyond)
         if 2 * float(np.sum(without)) < float(np.sum(sample.weights)):
             return best.keep, cuts
-        keep = without
-        fit = sample_fit(sample, keep, best.choice.rank)
-    else:
+        keep, fit = without, sample_fit(sample, without, best.choice.rank)
         _, on = weighed(sample, fit)
-        far = np.where(2 * keep < on, on, 0.0)
-        if leaves_subspace(fit, keep, far):
+    else:
+        out = 2 * keep < first
+        if 2 * float(np.sum(on[out])) < float(np.sum(first[out])):
+            return first, cuts  # they have directions of their own, and no others to compare with
+        if leaves_subspace(fit, keep, np.where(2 * keep < on, on, 0.0)):
             return keep, Cutoffs(cuts.residual, cuts.along, beyond)
     return on if 2 * float(np.sum(on)) >= float(np.sum(sample.weights)) else best.keep, cuts
 
