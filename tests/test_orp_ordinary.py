@@ -300,3 +300,11 @@ def test_noise_whose_squares_are_below_every_float():
     plain, tiny = (OutlierRobustPCA(2).fit(unit * X) for unit in (1.0, 2.0**-620))
     np.testing.assert_allclose(tiny.components_, plain.components_, atol=1e-9)
     np.testing.assert_array_equal(tiny.weights_ > 0, plain.weights_ > 0)
+
+
+def test_few_clean_rows_have_the_subspace_of_pca():
+    # The spread of few squared residuals is a matter of chance: no reason to weigh rows by it.
+    for seed in range(12):
+        X = np.random.default_rng(seed).standard_normal((200, 10)) * np.repeat([10.0, 1.0], [3, 7])
+        V = OutlierRobustPCA(3, tol=1e-10).fit(X).components_.T
+        assert subspace_error(V, PCA(3).fit(X).components_.T) < 1e-12

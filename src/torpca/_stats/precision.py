@@ -8,8 +8,9 @@ import numpy as np
 
 from torpca._sources.base import Array, Floats
 
-# Squares of residuals must spread this much more than noise of one level lets them.
-UNEVEN = 1.02
+# Squares of residuals must spread this much more than noise of one level lets them, and by so many
+# standard deviations more than chance does.
+UNEVEN, SURE = 1.02, 4.0
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ def precision_law(R: Floats, weights: Floats, f: float) -> Precision | None:
     squares, w = np.square(R[inside] / top), weights[inside]
     mean = float(np.average(squares, weights=w))
     uneven = (1 + float(np.average(np.square(squares / mean - 1), weights=w))) / (1 + 2 / f)
-    if uneven <= UNEVEN:
+    # The variance of n numbers of kurtosis 3 + 12/f is known to sqrt((2 + 12/f) / n) of itself.
+    chance = 2 / f * np.sqrt((2 + 12 / f) / float(np.sum(w))) / (1 + 2 / f)
+    if uneven <= UNEVEN + SURE * chance:
         return None
     return Precision((2 * uneven - 1) / (uneven - 1), f, float(np.sqrt(mean)) * top)
