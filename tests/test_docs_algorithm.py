@@ -79,7 +79,7 @@ def test_the_numbers_in_the_formulas_are_those_of_the_code():
         f"from {t.least:g} on for residuals",
         f"from {t.least_along:g} on along the next directions",
         f"g above {t.gap:g} for one",
-        f"v must be {t.next_variance:g} times smaller",
+        f"either v is {t.next_variance:g} times smaller",
         f"q must be {t.closer:g} times smaller",
         f"> {t.leverage:g} (sqrt(v_sum)",
     ):

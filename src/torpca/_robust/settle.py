@@ -102,7 +102,7 @@ def settle_on_all(
     if polish or rule.residual.exact:
         fit = finder.find(keep * sample_weight, choice.rank, polish=True)
     elif W.shape[1] == 0:  # passes over more rows need directions to spare
-        W = finder.beyond(fit, keep * sample_weight, tuning().n_next)
+        W = finder.beyond(fit, keep * sample_weight, max(tuning().n_next, 1))
     R, studentised = residuals(fit, keep)
     law, part = None, keep
     if options.trim is None:
