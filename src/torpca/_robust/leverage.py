@@ -45,7 +45,7 @@ def leave_leverage_out(
     else:
         out = 2 * keep < first
         if 2 * float(np.sum(on[out])) < float(np.sum(first[out])):
-            return first, cuts  # they have directions of their own, and no others to compare with
+            return best.keep, cuts  # they have directions of their own: there is nothing to compare
         if leaves_subspace(fit, keep, np.where(2 * keep < on, on, 0.0)):
             return keep, Cutoffs(cuts.residual, cuts.along, beyond)
     return on if 2 * float(np.sum(on)) >= float(np.sum(sample.weights)) else best.keep, cuts
