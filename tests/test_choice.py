@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from torpca import OutlierRobustPCA
-from torpca._robust.concentrate import concentrated, of_rank
+from torpca._robust.concentrate import alike, concentrated, of_rank
+from torpca._robust.leverage import leave_leverage_out
 from torpca._robust.rule import much_closer
-from torpca._robust.start import best_of, contenders, of_rank_of, tighter
+from torpca._robust.start import best_of, contenders, leaves_noise, of_rank_of, tighter
 from torpca._sample.draw import draw_sample
 from torpca._select.rank import RankRule
 from torpca._sources import as_source
@@ -116,3 +117,67 @@ def test_few_rows_most_of_which_are_much_too_long():
     X = np.array([[3e5, 1, 1], [-1e12, 1, 1], [1, 1, 1], [1, 1, 1]])
     with pytest.warns(RuntimeWarning):
         assert np.all(np.isfinite(OutlierRobustPCA(center=False).fit(X).components_))
+
+
+def test_without_a_gap_a_bare_half_does_not_win(one):
+    nearer = replace(one, half=0.8, share=0.55)
+    assert not tighter(nearer, replace(one, share=0.9))
+    assert tighter(nearer, replace(one, share=0.54))
+
+
+# ---- where no other candidate is looked for ------------------------------------------------------
+
+
+def kept(X, k, rows):
+    """Those rows as a candidate, as they are."""
+    sample = a_sample(X, k)
+    weights = np.where(sample.spread_out(sample.weights, len(X)) & rows, 1.0, 0.0)
+    choice = concentrated("pairs", sample, sample.weights, RankRule(given=k)).choice
+    return of_rank("pairs", sample, weights[sample.rows[np.argsort(sample.copies)]], choice, (), 0)
+
+
+def in_groups(n_second, seed=0):
+    """Rows in two dimensions of twelve, and a group in a third direction."""
+    X = 0.1 * np.random.default_rng(seed).standard_normal((400, 12))
+    X[:, :2] += 3 * np.random.default_rng(seed + 1).standard_normal((400, 2))
+    X[:n_second, 2] += 12
+    X[:n_second, :2] = 0.0
+    return X
+
+
+def test_where_noise_is_left_no_other_candidate_is_looked_for():
+    every = np.ones(400, dtype=bool)
+    assert leaves_noise(kept(in_groups(0), 2, every))
+    # A group has one of the two components: a direction of the others is left.
+    assert not leaves_noise(kept(in_groups(120), 2, every))
+    # Rows that agree, and too few of them to be sure.
+    assert not leaves_noise(kept(in_groups(120), 2, np.arange(400) >= 120))
+
+
+def test_where_there_is_no_gap_other_candidates_are_looked_for():
+    X = np.random.default_rng(0).standard_normal((400, 12))
+    assert not leaves_noise(kept(X, 2, np.ones(400, dtype=bool)))
+
+
+def test_the_same_subspace_with_more_noise_is_another_candidate():
+    X = in_groups(0)
+    X[200:, 2:] *= 2
+    sample = a_sample(X)
+    quiet = kept(X, 2, np.arange(400) < 200)
+    noisy = kept(X, 2, np.arange(400) >= 200)
+    assert not alike(noisy.fit, noisy.keep, quiet, sample)
+    even, odd = (kept(in_groups(0), 2, np.arange(400) % 2 == i) for i in (0, 1))
+    assert alike(odd.fit, odd.keep, even, a_sample(in_groups(0)))
+
+
+def test_groups_with_directions_of_their_own_come_back_in_the_leverage_test():
+    # Two groups far out inside, each along a component that hardly another row has.
+    rng = np.random.default_rng(0)
+    X = 0.1 * rng.standard_normal((500, 20))
+    X[:, 0] += 2 * rng.standard_normal(500)
+    X[:60, 1] += 4
+    X[60:120, 2] += 4
+    best = kept(X, 3, np.ones(500, dtype=bool))
+    keep, cuts = leave_leverage_out(a_sample(X, 3), best, rng)
+    assert np.mean(keep > 0) > 0.97
+    assert cuts.inside == np.inf

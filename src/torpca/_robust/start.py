@@ -30,7 +30,7 @@ MORE_THAN_A_HALF = 0.6
 UNSURE = 2.0
 # Share of the rows that are most of them, and ratio of the first of the next variances to the last
 # of them that noise makes (at most 1.6 in 570 rows of 45 features with 15 components).
-MOST, NOTHING = 0.8, 1.6
+MOST, NOISE_RATIO = 0.8, 1.6
 # One that holds this many times as many without being a majority is worth a word.
 RIVAL = 2.0
 
@@ -133,7 +133,7 @@ def leaves_noise(c: Candidate) -> bool:
         return False
     count = c.choice.rank + 1
     variances = c.fit.next_directions(c.keep, count)[1]
-    return len(variances) == count and bool(variances[0] <= NOTHING * variances[-1])
+    return len(variances) == count and bool(variances[0] <= NOISE_RATIO * variances[-1])
 
 
 def rows_of_part(rule: RankRule) -> int:
