@@ -7,7 +7,6 @@ import pytest
 
 from torpca import OutlierRobustPCA
 from torpca._robust.concentrate import alike, concentrated, of_rank
-from torpca._robust.leverage import leave_leverage_out
 from torpca._robust.rule import much_closer
 from torpca._robust.start import best_of, contenders, leaves_noise, of_rank_of, tighter
 from torpca._sample.draw import draw_sample
@@ -168,16 +167,3 @@ def test_the_same_subspace_with_more_noise_is_another_candidate():
     assert not alike(noisy.fit, noisy.keep, quiet, sample)
     even, odd = (kept(in_groups(0), 2, np.arange(400) % 2 == i) for i in (0, 1))
     assert alike(odd.fit, odd.keep, even, a_sample(in_groups(0)))
-
-
-def test_groups_with_directions_of_their_own_come_back_in_the_leverage_test():
-    # Two groups far out inside, each along a component that hardly another row has.
-    rng = np.random.default_rng(0)
-    X = 0.1 * rng.standard_normal((500, 20))
-    X[:, 0] += 2 * rng.standard_normal(500)
-    X[:60, 1] += 4
-    X[60:120, 2] += 4
-    best = kept(X, 3, np.ones(500, dtype=bool))
-    keep, cuts = leave_leverage_out(a_sample(X, 3), best, rng)
-    assert np.mean(keep > 0) > 0.97
-    assert cuts.inside == np.inf
