@@ -2,8 +2,11 @@
 
 import re
 
+import pytest
+
 from tests import _browser
 
+pytestmark = pytest.mark.slow
 browser = _browser.browser
 open_page = _browser.open_page
 files = _browser.files

@@ -1,10 +1,12 @@
 """The report by keyboard, and for those who hear it."""
 
 import numpy as np
+import pytest
 
 from tests import _browser
 from tests._browser import axes, selected
 
+pytestmark = pytest.mark.slow
 browser = _browser.browser
 open_page = _browser.open_page
 files = _browser.files

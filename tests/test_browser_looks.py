@@ -11,6 +11,7 @@ from tests._browser import PHONE, SMALL, WIDE, current, for_paper, no_sideways, 
 from tests._reports import spectra
 from torpca._report import write_report
 
+pytestmark = pytest.mark.slow
 browser = _browser.browser
 open_page = _browser.open_page
 files = _browser.files

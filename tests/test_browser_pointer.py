@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from tests import _browser
 from tests._browser import (
@@ -22,6 +23,7 @@ from tests._browser import (
 from tests._reports import made
 from torpca._report import write_report
 
+pytestmark = pytest.mark.slow
 browser = _browser.browser
 open_page = _browser.open_page
 files = _browser.files

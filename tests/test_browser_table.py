@@ -2,10 +2,13 @@
 
 import re
 
+import pytest
+
 from tests import _browser
 from tests._browser import selected
 from tests._reports import spectra
 
+pytestmark = pytest.mark.slow
 browser = _browser.browser
 open_page = _browser.open_page
 files = _browser.files

@@ -184,7 +184,13 @@ def test_repeated_rows_are_no_reason_for_a_warning_if_they_are_many():
 # ---- few rows ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "most"), [(8, 0.12), (10, 0.1), (20, 0.06), (30, 0.035)])
+SELDOM = [(8, 0.12), (10, 0.1), (20, 0.06), (30, 0.035)]
+
+
+@pytest.mark.parametrize(
+    ("n", "most"),
+    [pytest.param(*case, marks=[pytest.mark.slow] * (case[0] in {10, 30})) for case in SELDOM],
+)
 @pytest.mark.parametrize(("d", "strong"), [(2, 0), (6, 0), (6, 2)])
 def test_few_clean_rows_are_seldom_flagged_or_warned_of(n, most, d, strong):
     flagged = []
