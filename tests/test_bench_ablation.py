@@ -34,7 +34,9 @@ def a_sample(X, rank):
 def two_groups():
     """Rows on which every kind of candidate is tried."""
     made = make_outlier_subspace(300, 10, 2, 0.3, outliers="c", noise=0.01, random_state=0)
-    return a_sample(made.X, 2)
+    rng = np.random.default_rng(0)
+    # Without a gap beyond two components no candidate is the last.
+    return a_sample(made.X + 0.3 * rng.standard_normal(made.X.shape), 2)
 
 
 def tried(sample):

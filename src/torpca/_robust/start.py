@@ -28,9 +28,9 @@ NEARLY_ALL = 0.97
 MORE_THAN_A_HALF = 0.6
 # Standard deviations by which a share of a part of the sample may be off.
 UNSURE = 2.0
-# Share of the rows that are most of them, and ratio of the first of the next variances to the last
-# of them that noise makes (at most 1.6 in 570 rows of 45 features with 15 components).
-MOST, NOISE_RATIO = 0.8, 1.6
+# Share of the rows that are most of them, share of some that is surely more than half of all, and
+# ratio of the first of the next variances to the last that noise makes (seen: up to 1.6).
+MOST, MAJORITY, NOISE_RATIO = 0.8, 0.55, 1.6
 # One that holds this many times as many without being a majority is worth a word.
 RIVAL = 2.0
 
@@ -80,7 +80,7 @@ def find_start(
     sample = draw_sample(source, magnitudes, rule, center, weights, n_sample, rng)
     # As in FAST-MCD (Rousseeuw and Van Driessen 1999), candidates are found on a part of the
     # sample, and those that may be the best are concentrated once more on all of it.
-    count = rows_of_part(rule)
+    count = max(tuning().first_rows, 2 * tuning().rows_per_direction * (rule.given or 0))
     part = sample.first(count) if len(sample.Z) > WORTH_A_PART * count else sample
     found = distinct(candidates(part, rule, rng))
     last = found if part is sample else on_all_of(sample, contenders(found, part.weights), rule)
@@ -119,27 +119,24 @@ def candidates(sample: Sample, rule: RankRule, rng: np.random.Generator) -> Iter
     for core in (sample.weights, first.keep) if first.share < NEARLY_ALL else (sample.weights,):
         for name, half in sides(sample, core, rng):
             yield tried(name, half)
-    for name, half in nearest_to_subsets(sample, first.choice.rank, rng):
+    done = any(leaves_noise(c, MAJORITY) for c in distinct(found))
+    for name, half in () if done else nearest_to_subsets(sample, first.choice.rank, rng):
         yield tried(name, half)
+        if leaves_noise(found[-1], MAJORITY):
+            return
 
 
-def leaves_noise(c: Candidate) -> bool:
+def leaves_noise(c: Candidate, share: float = MOST) -> bool:
     """Whether most rows agree, and nothing stands out beyond a gap: then no others can leave less.
 
     A subspace that gives up directions of the good rows for groups of bad ones, at most as many as
     it has, leaves them to the residuals, unless the rows along them are left out as well.
     """
-    if c.exact or c.share < MOST or not has_gap(c, c):
+    if c.exact or c.share < share or not has_gap(c, c):
         return False
     count = c.choice.rank + 1
     variances = c.fit.next_directions(c.keep, count)[1]
     return len(variances) == count and bool(variances[0] <= NOISE_RATIO * variances[-1])
-
-
-def rows_of_part(rule: RankRule) -> int:
-    """Rows of the sample on which candidates are found."""
-    t = tuning()
-    return max(t.first_rows, 2 * t.rows_per_direction * (rule.given or 0))
 
 
 def distinct(found: Iterable[Candidate]) -> list[Candidate]:
