@@ -43,10 +43,16 @@ def torp_told(X: Array, rank: int, fraction: float) -> Array:
     return torp(X, rank, rho=max(fraction, 1 / len(X)), max_iter=50).components.T
 
 
+def takes_rank(function: object) -> bool:
+    """Whether it is a method for subspaces: `ddc`, for one, is not."""
+    return inspect.isfunction(function) and "rank" in inspect.signature(function).parameters
+
+
 def methods() -> dict[str, Method]:
     """Every method there is, by name."""
     found = {"OutlierRobustPCA": ours, "PCA": pca, "torp": torp_told}
-    names = [name for name in rivals.__all__ if inspect.isfunction(getattr(rivals, name))]
+    functions = {name: getattr(rivals, name) for name in rivals.__all__}
+    names = [name for name, function in functions.items() if takes_rank(function)]
     return {**found, **{name: of_package(name) for name in names}, **VARIANTS}
 
 

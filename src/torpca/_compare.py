@@ -241,7 +241,7 @@ def chosen(methods: Sequence[str] | None) -> dict[str, Run]:
     there: dict[str, Run] = {"OutlierRobustPCA": run_ours, "PCA": run_pca, "torp": run_torp}
     for name in rivals.__all__:
         function = getattr(rivals, name)
-        if inspect.isfunction(function):
+        if inspect.isfunction(function) and "rank" in inspect.signature(function).parameters:
             there[name] = as_run(function)
     names = [methods] if isinstance(methods, str) else list(USUAL if methods is None else methods)
     unknown = [name for name in names if name not in there]

@@ -1,12 +1,17 @@
-"""Other methods for the same task, behind one call: (X, rank) in, `RobustSubspace` out."""
+"""Other methods for the same task, behind one call: (X, rank) in, `RobustSubspace` out.
+
+`ddc` alone is no such method: it finds bad cells, and takes no rank.
+"""
 
 from torpca.rivals._altproj import altproj
 from torpca.rivals._coherence import coherence_pursuit
+from torpca.rivals._ddc import CellOutliers, ddc
 from torpca.rivals._dhr_pca import dhr_pca
 from torpca.rivals._dpcp import dpcp
 from torpca.rivals._fms import fms
 from torpca.rivals._ggd import ggd
 from torpca.rivals._hr_pca import hr_pca
+from torpca.rivals._macropca import macropca
 from torpca.rivals._matrix_completion import robust_matrix_completion
 from torpca.rivals._mincovdet import mincovdet
 from torpca.rivals._online import OnlineRobustPCA, online_robust_pca
@@ -24,15 +29,18 @@ from torpca.rivals._structured import nonnegative_hr_pca, sparse_hr_pca
 from torpca.rivals._tyler import tyler
 
 __all__ = [
+    "CellOutliers",
     "OnlineRobustPCA",
     "Split",
     "altproj",
     "coherence_pursuit",
+    "ddc",
     "dhr_pca",
     "dpcp",
     "fms",
     "ggd",
     "hr_pca",
+    "macropca",
     "mincovdet",
     "nonnegative_hr_pca",
     "online_robust_pca",

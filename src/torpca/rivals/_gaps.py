@@ -22,6 +22,15 @@ def open_with_gaps(X: Any, rank: Any) -> tuple[Table, Mask]:
     rank = check_rank(rank, source.shape)
     every = np.arange(source.shape[0])
     rows = source.take(every)
+    seen = check_cells(rows)
+    magnitudes = np.max(np.abs(observed(rows, seen)), axis=1)
+    frame = usual_frame(source, magnitudes)
+    rows = observed(frame.about(None).take(every), seen)
+    return Table(np.ascontiguousarray(rows), rank, frame.unit, source), seen
+
+
+def check_cells(rows: Floats) -> Mask:
+    """Check that `rows` (n, d) are finite or NaN, no row or column all NaN; which are seen."""
     infinite = np.flatnonzero(np.isinf(rows).any(axis=1))
     if len(infinite):
         raise ValueError(
@@ -32,10 +41,7 @@ def open_with_gaps(X: Any, rank: Any) -> tuple[Table, Mask]:
     seen = ~np.isnan(rows)
     check_seen("row", np.any(seen, axis=1))
     check_seen("feature", np.any(seen, axis=0))
-    magnitudes = np.max(np.abs(observed(rows, seen)), axis=1)
-    frame = usual_frame(source, magnitudes)
-    rows = observed(frame.about(None).take(every), seen)
-    return Table(np.ascontiguousarray(rows), rank, frame.unit, source), seen
+    return seen
 
 
 def check_seen(what: str, seen: Mask) -> None:

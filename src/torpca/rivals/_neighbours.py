@@ -1,0 +1,84 @@
+"""Columns that predict a column: those it is correlated with, whatever single cells are."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import chi2
+
+from torpca._sources.base import Floats
+from torpca.rivals._one_step import robust_slopes, there
+
+# Numbers are themselves up to START, and fall to zero at END (Raymaekers and Rousseeuw 2021).
+START, END = 1.5, 4.0
+HEIGHT, STEEPNESS = 1.541, 0.862
+# Pairs of columns with fewer rows in common are not asked how they are correlated.
+IN_COMMON = 10
+# The ellipse about points on a line is never flatter than this.
+LARGEST = 1.0 - 1e-9
+
+
+def predictors(U: Floats, least: float, count: int, quantile: float) -> tuple[Floats, Floats]:
+    """Weights and slopes (d, d) with which the rows of U (d, n) predict each other.
+
+    The weight of h for j is their absolute correlation, zero unless it is at least `least` and h is
+    among the `count` columns first thought to be correlated with j most. That of j for itself is
+    one, and so is its slope. U are standardised columns as rows, NaN where nothing is there.
+    """
+    rough = wrapped_correlations(U)
+    cut = float(np.sqrt(chi2.ppf(quantile, 1)))
+    weights, slopes = np.eye(len(U)), np.eye(len(U))
+    for j in range(len(U)):
+        near = candidates(rough[j], j, least, count)
+        exact = correlations_inside(U[j], U[near], rough[j, near], quantile)
+        strong = np.abs(exact) >= least
+        near = near[strong]
+        weights[j, near] = np.abs(exact[strong])
+        slopes[j, near] = robust_slopes(U[j], U[near], cut)
+    return weights, slopes
+
+
+def wrapped_correlations(U: Floats) -> Floats:
+    """Correlations (d, d) about zero of the rows of U (d, n), numbers far out drawn to zero.
+
+    Zero for pairs with few numbers in common.
+    """
+    W = wrap(there(U))
+    counts = (~np.isnan(U)).astype(float)
+    squares = W**2 @ counts.T
+    both = np.sqrt(squares * squares.T)
+    known = (counts @ counts.T >= IN_COMMON) & (both > 0)
+    R: Floats = np.where(known, W @ W.T / np.where(known, both, 1.0), 0.0)
+    return np.clip(R, -LARGEST, LARGEST)
+
+
+def wrap(P: Floats) -> Floats:
+    """P, where numbers beyond START fall smoothly back to zero, which they reach at END."""
+    size = np.abs(P)
+    falling = HEIGHT * np.tanh(STEEPNESS * np.maximum(END - size, 0.0))
+    return np.where(size <= START, P, np.copysign(falling, P))
+
+
+def candidates(rough: Floats, j: int, least: float, count: int) -> npt.NDArray[np.intp]:
+    """Columns other than j, at most `count`, most correlated with it by the `rough` ones (d,)."""
+    size = np.abs(rough)
+    size[j] = 0.0  # a column is its own neighbour in any case
+    # Rough correlations may be too small by a little, not by half.
+    possible = np.flatnonzero(size > least / 2)
+    order = np.argsort(-size[possible], kind="stable")
+    return np.sort(possible[order[:count]])
+
+
+def correlations_inside(y: Floats, A: Floats, rough: Floats, quantile: float) -> Floats:
+    """Correlations (m,) about zero of y (n,) with each row of A (m, n), from points in an ellipse.
+
+    The ellipse holds the share `quantile` of Gaussian points with the `rough` correlation (m,).
+    """
+    rho = rough[:, None]
+    limit = chi2.ppf(quantile, 2) * (1.0 - rho**2)
+    inside = (y * y + A * (A - 2.0 * rho * y)) <= limit  # not where a number is absent
+    B, y = np.where(inside, A, 0.0), there(y)
+    squares = np.vecdot(B, B) * (inside.astype(float) @ (y * y))
+    return np.where(
+        squares > 0, np.vecdot(B, y) / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0
+    )
