@@ -90,6 +90,10 @@ def part_of(problem: Problem, count: int) -> Problem:
     return open_problem(some, problem.rank, problem.center, None)
 
 
+class NotFiniteError(ValueError):
+    """Rows with entries that are not finite."""
+
+
 def check_finite(source: RowSource) -> Floats:
     """Largest absolute entry of each row, (n_rows,), after checking that all of them are finite."""
     magnitudes = source.magnitudes()
@@ -99,7 +103,7 @@ def check_finite(source: RowSource) -> Floats:
     return magnitudes
 
 
-def not_finite(source: RowSource, bad: npt.NDArray[np.intp]) -> ValueError:
+def not_finite(source: RowSource, bad: npt.NDArray[np.intp]) -> NotFiniteError:
     """The error of the rows numbered `bad`, (n_bad,): where entries are not finite."""
     wrong = ~np.isfinite(source.take(bad[:FEW_ROWS]))
     first, worst = int(np.argmax(wrong[0])), int(np.argmax(np.count_nonzero(wrong, axis=0)))
@@ -108,7 +112,7 @@ def not_finite(source: RowSource, bad: npt.NDArray[np.intp]) -> ValueError:
     remedy = "drop or impute those rows first."
     if 2 * len(bad) > source.shape[0]:
         remedy = f"drop column {names[worst]!r}, where most are not, or impute them first."
-    return ValueError(
+    return NotFiniteError(
         f"Input X contains NaN or infinity in {whole(len(bad))} of {whole(source.shape[0])} rows, "
         f"first in row {bad[0]}, column {names[first]!r}. All entries must be finite: {remedy} "
         f"Rows are {FROM_ZERO}."

@@ -129,8 +129,10 @@ class RobustSubspaceEstimator(
         if new_rows is not None:
             off = max(new_rows.orthogonal, least)
             self._new_rows = replace(new_rows, orthogonal=off)
-            # A row without weight was never seen.
-            there = slice(None) if self._counts is None else self._counts > 0
+            # A row without weight was never seen, nor was one that could not be judged.
+            there = (
+                ~np.isnan(score) if self._counts is None else ~np.isnan(score) & (self._counts > 0)
+            )
             self._seen = np.sort(self._marks(score, orthogonal)[there])
             # Where the noise is rounding, rows measured again have other distances than in the fit.
             again = self._distances(source, source.magnitudes())
@@ -152,6 +154,14 @@ class RobustSubspaceEstimator(
 
     def _check(self, X: Any) -> tuple[RowSource, Floats]:
         """Return a source over X and the magnitudes of its rows, all finite."""
+        return self._whole(self._opened(X))
+
+    def _whole(self, source: RowSource) -> tuple[RowSource, Floats]:
+        """Return the rows and their magnitudes, all finite."""
+        return source, check_finite(source)
+
+    def _opened(self, X: Any) -> RowSource:
+        """Return a source over rows for a fitted model."""
         check_is_fitted(self)
         source = as_source(X)
         validate_data(self, X, skip_check_array=True, reset=False)
@@ -160,7 +170,7 @@ class RobustSubspaceEstimator(
                 f"X has {source.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        return source, check_finite(source)
+        return source
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

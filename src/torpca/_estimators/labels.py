@@ -16,6 +16,8 @@ from torpca._stats.limits import NewRows
 
 # What a row is, by whether it is beyond its score limit and its orthogonal limit.
 TYPES = np.array([["regular", "orthogonal"], ["good leverage", "bad leverage"]])
+# A row of so few cells that nothing can be said about it.
+UNKNOWN = "unknown"
 # A row of the fit is known by its distances. They are measured again to this share of their limits,
 # and orthogonal ones to that of this share of the deviations.
 SAME, SMALL = 1e-8, 1e-6
@@ -133,8 +135,9 @@ class Labels:
         -------
         ndarray of str of shape (n_samples,)
             "regular": within both limits; "good leverage": far out, but in the subspace;
-            "orthogonal": off the subspace, though not far out; "bad leverage": far out and off.
-            All but regular rows are labelled -1 by `predict`.
+            "orthogonal": off the subspace, though not far out; "bad leverage": far out and off;
+            "unknown": no more cells than components, so that nothing can be said. All but regular
+            and unknown rows are labelled -1 by `predict`.
         """
         return self._types(*self._distances(*self._check(X)))
 
@@ -209,7 +212,12 @@ class Labels:
         frame = frame_of_size(source, magnitudes, size)
         rows = frame.about(mean if self.center else None)
         safe = np.where(scale > 0, scale, 1.0)
-        return frame.restore(*rows.scores(self._basis, safe / frame.unit))
+        score, orthogonal = frame.restore(*rows.scores(self._basis, safe / frame.unit))
+        n_observed = source.n_observed()
+        if n_observed is not None:  # rows of too few cells lie in any subspace
+            few = n_observed <= len(scale)
+            score, orthogonal = (np.where(few, np.nan, both) for both in (score, orthogonal))
+        return score, orthogonal
 
     def _relative(self, score: Floats, orthogonal: Floats) -> tuple[Floats, Floats]:
         """Distances in units of their limits; those beyond a limit of zero are huge."""
@@ -256,7 +264,7 @@ class Labels:
     def _types(self, score: Floats, orthogonal: Floats) -> npt.NDArray[np.str_]:
         beyond = [-r < self.offset_ for r in self._relative(score, orthogonal)]
         types: npt.NDArray[np.str_] = TYPES[beyond[0].astype(int), beyond[1].astype(int)]
-        return types
+        return np.where(np.isnan(score), UNKNOWN, types)
 
     def _offset(self, contamination: float | str) -> float:
         """Value of `score_samples` below which the wanted share of the training rows is."""
@@ -268,7 +276,9 @@ class Labels:
 
 
 def _quantile(values: Floats, counts: Floats | None, share: float) -> float:
-    """`np.quantile` of values, each repeated as often as its count says."""
+    """`np.quantile` of values that are there, each repeated as often as its count says."""
+    there = ~np.isnan(values)
+    values, counts = values[there], None if counts is None else counts[there]
     if counts is None:
         return float(np.quantile(values, share))
     order = np.argsort(values, kind="stable")

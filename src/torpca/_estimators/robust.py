@@ -14,21 +14,23 @@ from torpca._core.subspace import MEAN_ULPS, norm
 from torpca._estimators.base import RobustSubspaceEstimator
 from torpca._estimators.doubts import Fitted, doubts
 from torpca._estimators.fitting import checked_fit
+from torpca._estimators.holes import Holes
 from torpca._estimators.scaled import scaled_fit
 from torpca._estimators.stability import Probe, Stability
+from torpca._missing.completion import Filled
+from torpca._missing.fit import RowsFit, fit_rows
 from torpca._names import FROM_ZERO
-from torpca._robust.fit import RobustFit, robust_fit
 from torpca._robust.options import Options
 from torpca._robust.start import Start
 from torpca._select.rank import RankChoice, RankRule
-from torpca._sources import Columns, RowSource
+from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
 from torpca._sources.parallel import single_threaded_blas
 from torpca._stats.origin import far_origin
 from torpca._warn import warn
 
 
-class OutlierRobustPCA(RobustSubspaceEstimator):
+class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     """Principal component analysis of the good rows, which it finds by itself.
 
     It returns what `sklearn.decomposition.PCA` would have returned had someone removed the bad
@@ -227,14 +229,14 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
         # than one; blocks of rows are worked on several at a time all the same.
         with single_threaded_blas:
             scaled = scaled_fit(rows, self._options(), weights, rng) if self.scale else None
-            fit = scaled.fit if scaled else robust_fit(rows, self._options(), weights, rng)
+            found = scaled.found if scaled else fit_rows(rows, self._options(), weights, rng)
             self._feature_scale = scaled.scales if scaled else None
-            self._keep_fit(source, fit, origin)
-            if self._feature_scale is not None:
-                rows = Columns(rows, 1.0 / self._feature_scale)
-            self._probe, self._stability = Probe.of(rows, fit, weights, self._options()), None
+            self._probe = Probe.of(found.rows, found.fit, weights, self._options())
+            self._stability = None
+            self._keep_noise(found, self._probe, weights)
+            self._keep_fit(source, found, origin)
             about = Fitted(
-                fit=fit,
+                fit=found.fit,
                 weights=weights,
                 distances=-self._scores(*self._training),
                 limit=self.cutoffs_["orthogonal"],
@@ -245,6 +247,11 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
             for doubt in doubts(about):
                 warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _options(self) -> Options:
         """Parameters as plain Python numbers: below, nobody asks what kind they are."""
@@ -257,7 +264,8 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
             max_iter=int(self.max_iter),
         )
 
-    def _keep_fit(self, source: RowSource, fit: RobustFit, origin: Floats | None) -> None:
+    def _keep_fit(self, source: RowSource, found: RowsFit, origin: Floats | None) -> None:
+        fit = found.fit
         mean, rounding = fit.mean, 0.0
         if mean is not None:  # taking it off again rounds again
             rounding = MEAN_ULPS * float(np.finfo(source.dtype).eps) * norm(np.abs(mean))
@@ -275,10 +283,13 @@ class OutlierRobustPCA(RobustSubspaceEstimator):
             support=source.export(fit.weights > 0),
         )
         self.scale_ = None if self._feature_scale is None else source.export(self._feature_scale)
+        distances = fit.score_distances, fit.orthogonal_distances
+        if found.completion is not None:  # rows as this fit completes them, not the one before
+            source = Filled(source, self._completion(), found.n_observed)
+            distances = self._distances(source, source.magnitudes())
         self._store_distances(
             source,
-            fit.score_distances,
-            fit.orthogonal_distances,
+            *distances,
             fit.limits,
             fit.new_rows,
             rounding,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torpca._robust.fit import RobustFit, robust_fit
+from torpca._missing.fit import RowsFit, fit_rows
 from torpca._robust.options import Options
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats
@@ -26,7 +26,7 @@ LOST = 0.1
 class ScaledFit:
     """A fit in features divided by the standard deviations of the rows that it keeps."""
 
-    fit: RobustFit
+    found: RowsFit
     scales: Floats
     """What each feature was divided by, (d,)."""
     agreed: bool
@@ -45,18 +45,19 @@ def scaled_fit(
     scales = feature_scales(source, sample_weight, rng)
     seed = int(rng.integers(2**62))  # for all fits: what changes is the scales
 
-    def fitted(scales: Floats) -> RobustFit:
+    def fitted(scales: Floats) -> RowsFit:
         rows = Columns(source, 1.0 / scales)
-        return robust_fit(rows, options, sample_weight, np.random.default_rng(seed))
+        return fit_rows(rows, options, sample_weight, np.random.default_rng(seed))
 
-    fit = fitted(scales)
+    found = fitted(scales)
     for _ in range(ROUNDS):
-        kept = fit.weights * sample_weight
-        finer = scales_of_kept(source, kept, scales)
+        kept = found.fit.weights * sample_weight
+        finer = scales_of_kept(source, kept, scales, holes=found.completion is not None)
         if np.allclose(finer, scales, rtol=SAME, atol=0.0):
             break
         again = fitted(finer)
-        if kept @ np.maximum(fit.weights - again.weights, 0.0) > LOST * np.sum(kept):
-            return ScaledFit(fit, scales, agreed=False)
-        fit, scales = again, finer
-    return ScaledFit(fit, scales, agreed=True)
+        lost = np.maximum(found.fit.weights - again.fit.weights, 0.0)
+        if kept @ lost > LOST * np.sum(kept):
+            return ScaledFit(found, scales, agreed=False)
+        found, scales = again, finer
+    return ScaledFit(found, scales, agreed=True)

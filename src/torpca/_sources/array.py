@@ -44,6 +44,14 @@ class ArraySource(RowSource):
         self.block_rows = block_rows or larger * default_block_rows(*self.shape)
         self.product_rows = block_rows or LARGER_FOR_PRODUCTS * self.block_rows
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the array is one of NumPy that is not mapped from a file."""
+        base = self.X
+        while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+            base = base.base
+        return self.xp is np and base is None
+
     def blocks(self, keep: Mask | None = None) -> Iterator[tuple[Any, Rows, Array]]:
         """Yield slices of the array as float64; kept rows are gathered before the conversion."""
         return map(self._load, kept_slices(self.shape[0], self.block_rows, keep))

@@ -143,6 +143,20 @@ class RowSource(ABC):
         """Memory that a row takes where it lives, on average."""
         return float(self.shape[1] * self.dtype.itemsize)
 
+    @property
+    def takes_holes(self) -> bool:
+        """Whether NaN may stand for a cell that is missing."""
+        return True
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are held in memory, so that a copy of them may be as well."""
+        return False
+
+    def n_observed(self) -> npt.NDArray[np.intp] | None:
+        """Number of cells that each row had before they were filled, (n,); None: all of them."""
+        return None
+
     # ---- what a kind must say -----------------------------------------------------------
 
     @abstractmethod

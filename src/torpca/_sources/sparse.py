@@ -50,6 +50,11 @@ class SparseSource(RowSource):
         self._squares: Floats | None = None
 
     @property
+    def takes_holes(self) -> bool:
+        """No: filled rows would not be sparse."""
+        return False
+
+    @property
     def row_bytes(self) -> float:
         """Memory of a row's stored entries, values and column numbers, on average."""
         return float(self.X.data.nbytes + self.X.indices.nbytes) / self.shape[0]

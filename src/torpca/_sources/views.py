@@ -31,6 +31,20 @@ class View(RowSource):
         """Memory that a row of the source takes."""
         return self.source.row_bytes
 
+    @property
+    def takes_holes(self) -> bool:
+        """As the source does."""
+        return self.source.takes_holes
+
+    @property
+    def in_memory(self) -> bool:
+        """As the source is."""
+        return self.source.in_memory
+
+    def n_observed(self) -> npt.NDArray[np.intp] | None:
+        """As the source says."""
+        return self.source.n_observed()
+
     @abstractmethod
     def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
         """Return the block as this view shows it; `rows` says which rows it holds."""
@@ -150,3 +164,11 @@ class Deflated(View):
         V = place(xp, self.basis, block)
         block = block - (block @ V) @ V.T
         return block - (block @ V) @ V.T
+
+
+class Zeroed(View):
+    """The rows with zeros in place of NaN."""
+
+    def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
+        """x, zero where nothing is there."""
+        return xp.where(xp.isnan(block), 0.0, block)

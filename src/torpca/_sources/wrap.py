@@ -100,17 +100,7 @@ def _namespace(X: Any) -> Any:
 def _as_numpy(X: Any) -> np.ndarray[Any, Any]:
     """`X` as a plain numeric NumPy array, not copied when it is one; else an error says why."""
     if isinstance(X, np.ma.MaskedArray):
-        first = np.argwhere(np.ma.getmaskarray(X))[:1].tolist()
-        where = (
-            f", the first in row {first[0][0]}, column {first[0][1]}"
-            if X.ndim == 2 and first
-            else ""
-        )
-        raise TypeError(
-            f"X is a masked array; masked entries cannot be left out of a row{where}. Fill them, "
-            "with X.filled(0.0) or another number, or drop those rows, with "
-            "numpy.ma.compress_rows(X)."
-        )
+        X = _unmasked(X)
     try:
         array = np.asarray(X)
     except ValueError as error:  # ragged lists
@@ -124,6 +114,15 @@ def _as_numpy(X: Any) -> np.ndarray[Any, Any]:
     if array.dtype.kind not in "biuf":
         raise wrong_type(array.dtype)
     return array
+
+
+def _unmasked(X: Any) -> Any:
+    """Entries of a masked array, NaN where masked; not copied where nothing is."""
+    if not np.ma.is_masked(X):
+        return X.data
+    if X.dtype.kind in "biu":
+        X = X.astype(np.float64)
+    return X.filled(np.nan if X.dtype.kind == "f" else None)
 
 
 def _from_sparse(X: Any) -> SparseSource:

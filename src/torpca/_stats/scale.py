@@ -9,6 +9,7 @@ import numpy as np
 from torpca._core.moments import weighted_total
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Array, Floats, Rows, place
+from torpca._sources.views import Zeroed
 from torpca._stats.draw import some_rows
 from torpca._stats.lines import EQUAL, describe_lines
 
@@ -32,6 +33,8 @@ def feature_scales(source: RowSource, weights: Floats, rng: np.random.Generator)
     count = min(SCALE_ROWS, max(FEWEST_ROWS, MOST_NUMBERS // d))
     rows = some_rows(weights, count, rng)
     S, w = source.take(rows), weights[rows]
+    if np.isnan(S).any():
+        S = with_others_in_holes(S, rng)
     scales = np.empty(d)
     step = max(1, AT_A_TIME // len(S))
     for at in range(0, d, step):
@@ -47,25 +50,56 @@ def feature_scales(source: RowSource, weights: Floats, rng: np.random.Generator)
     return rounded(scales)
 
 
-def scales_of_kept(source: RowSource, weights: Floats, before: Floats) -> Floats:
+def with_others_in_holes(S: Floats, rng: np.random.Generator) -> Floats:
+    """Rows S (m, d) with numbers of other rows where a cell is missing, column by column.
+
+    Columns are to be looked at one by one, and have the same spread as before.
+    """
+    S = S.copy()
+    for column in S.T:
+        missing = np.isnan(column)
+        others = column[~missing]
+        column[missing] = rng.choice(others, np.count_nonzero(missing)) if len(others) else 0.0
+    return S
+
+
+def scales_of_kept(
+    source: RowSource, weights: Floats, before: Floats, *, holes: bool = False
+) -> Floats:
     """Standard deviation of the rows of `weights` (n,) in each feature, (n_features,).
 
-    As `sklearn.preprocessing.StandardScaler` has it. A feature in which they are all equal keeps
-    the scale it had `before`.
+    As `sklearn.preprocessing.StandardScaler` has it, of the cells that are there if the rows have
+    `holes`. A feature in which they are all equal keeps the scale it had `before`.
     """
-    # In the unit of the earlier scales no square of a kept row is beyond every float.
-    rows, total = Columns(source, 1.0 / before), float(np.sum(weights))
-    mean = weighted_total(rows, weights) / total
+
+    def there(rows: RowSource) -> RowSource:
+        return Zeroed(rows) if holes else rows
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
         return (), (place(xp, weights[rows], block) @ (block * block),)
 
+    total: Any = float(np.sum(weights))
+    if holes:
+        total = np.maximum(weight_of_cells(source, weights), 1.0)
+    # In the unit of the earlier scales no square of a kept row is beyond every float.
+    rows = Columns(source, 1.0 / before)
+    mean = weighted_total(there(rows), weights) / total
     # About the mean, in a pass of its own: a difference of large sums would be rounding.
-    (squares,) = rows.centered(mean).sweep(kernel, weights > 0)[1]
+    (squares,) = there(rows.centered(mean)).sweep(kernel, weights > 0)[1]
     deviations = np.sqrt(squares / total)
     # Numbers that are equal differ from their mean by its rounding.
-    there = deviations > np.maximum(EQUAL, ROUNDING * np.abs(mean))
-    return np.where(there, rounded(before * deviations), before)
+    spread = deviations > np.maximum(EQUAL, ROUNDING * np.abs(mean))
+    return np.where(spread, rounded(before * deviations), before)
+
+
+def weight_of_cells(source: RowSource, weights: Floats) -> Floats:
+    """Weight of the rows of `weights` (n,) that have a cell of each feature, (n_features,)."""
+
+    def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+        observed = xp.astype(~xp.isnan(block), xp.float64)
+        return (), (place(xp, weights[rows], block) @ observed,)
+
+    return source.sweep(kernel, weights > 0)[1][0]
 
 
 def rounded(scales: Floats) -> Floats:

@@ -1,0 +1,87 @@
+"""Whether there is anything to go by in a table with holes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._core.problem import check_finite
+from torpca._names import FROM_ZERO
+from torpca._numbers import counted, whole
+from torpca._sources import RowSource
+from torpca._sources.base import Array, Floats, Rows
+from torpca._warn import warn
+
+# Share of the rows in which a feature is there, below which it is worth a word.
+MOSTLY_EMPTY = 0.5
+# Columns that a message names.
+NAMED = 3
+
+
+def check_holes(source: RowSource) -> npt.NDArray[np.intp]:
+    """Number of cells that each row has, (n,), after checking that every column has some.
+
+    NaN is a cell that is missing; infinity is an error, and so is NaN in a sparse matrix.
+    """
+    if not source.takes_holes:
+        check_finite(source)  # says where
+    n = source.shape[0]
+
+    def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+        observed = xp.astype(~xp.isnan(block), xp.float64)
+        endless = xp.astype(xp.isinf(block), xp.float64)
+        return (xp.sum(observed, axis=1), xp.sum(endless, axis=1)), (xp.sum(observed, axis=0),)
+
+    (by_row, endless), (by_feature,) = source.sweep(kernel)
+    if np.any(endless):
+        raise infinite(source, np.flatnonzero(endless))
+    check_columns(source, by_feature / n)
+    return by_row.astype(np.intp)
+
+
+def infinite(source: RowSource, bad: npt.NDArray[np.intp]) -> ValueError:
+    """The error of the rows numbered `bad`."""
+    column = int(np.argmax(np.isinf(source.take(bad[:1])[0])))
+    return ValueError(
+        f"Input X contains infinity in {whole(len(bad))} of {whole(source.shape[0])} rows, first "
+        f"in row {bad[0]}, column {name_of(source, column)!r}. NaN stands for a cell that is "
+        f"missing, and all others must be finite: replace infinity by NaN. Rows are {FROM_ZERO}."
+    )
+
+
+def check_columns(source: RowSource, shares: Floats) -> None:
+    """Raise if a feature is nowhere observed, warn if it hardly is; `shares` (d,) of the rows."""
+    empty = np.flatnonzero(shares == 0.0)
+    if len(empty) == source.shape[1]:
+        raise ValueError(
+            f"Input X contains NaN only: none of its {whole(source.shape[0])} x "
+            f"{whole(source.shape[1])} cells is there. Give at least some numbers."
+        )
+    if len(empty):
+        raise ValueError(
+            f"Input X contains NaN only in {columns(source, empty)}, so that nothing can be said "
+            "about what belongs there. Leave columns without a number out."
+        )
+    few = np.flatnonzero(shares < MOSTLY_EMPTY)
+    if len(few):
+        warn(
+            f"X has few numbers in {columns(source, few)}: up to {1 - np.min(shares):.0%} are "
+            "missing. What is said of such columns rests on few rows. Leave them out if they are "
+            "not needed.",
+            RuntimeWarning,
+        )
+
+
+def columns(source: RowSource, which: npt.NDArray[np.intp]) -> str:
+    """Names of a few of the columns numbered `which`, in words."""
+    names = ", ".join(repr(name_of(source, int(j))) for j in which[:NAMED])
+    more = len(which) - NAMED
+    text = f"column {names}" if len(which) == 1 else f"columns {names}"
+    return f"{text} and {counted(more, 'more column')}" if more > 0 else text
+
+
+def name_of(source: RowSource, column: int) -> Any:
+    """Name of a feature, or its number."""
+    return column if source.feature_names is None else source.feature_names[column]

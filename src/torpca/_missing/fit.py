@@ -1,0 +1,171 @@
+"""The robust fit of rows with holes: complete the rows, fit them, complete them by the fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from torpca._core.problem import NotFiniteError
+from torpca._core.subspace import subspace_change
+from torpca._missing.check import check_holes
+from torpca._missing.completion import Completion, Filled, unjudged
+from torpca._missing.em import chance, settled
+from torpca._missing.start import first_completion
+from torpca._robust.describe import RobustFit
+from torpca._robust.fit import robust_fit
+from torpca._robust.options import Options
+from torpca._sources import RowSource, as_source
+from torpca._sources.base import Floats
+from torpca._stats.draw import some_rows
+
+# Fits, each of rows that the one before completes, at most.
+ROUNDS = 4
+# Share of the rows whose weights may change in the end, ...
+SETTLED = 0.002
+# ... or of the error that chance makes by which the subspace may move.
+NEAR_CHANCE = 0.3
+# Of many rows, a part that holds so many numbers, or rows at least, is fitted first.
+NUMBERS, FEWEST, WORTH_A_PART = 2**20, 2000, 3
+# Completed rows are held if they take no more than this; else they are completed in every pass.
+MOST_BYTES = 2**26
+
+
+@dataclass(frozen=True)
+class RowsFit:
+    """A fit, and what it says of cells that are missing."""
+
+    fit: RobustFit
+    rows: RowSource
+    """The rows it is a fit of: without holes."""
+    completion: Completion | None = None
+    """How holes are filled by it; None: there were none."""
+    n_observed: npt.NDArray[np.intp] | None = None
+    """Number of cells that each row had, (n,); None: all of them."""
+
+
+def fit_rows(
+    source: RowSource, options: Options, sample_weight: Floats, rng: np.random.Generator
+) -> RowsFit:
+    """The robust fit of rows with holes or without."""
+    try:
+        return RowsFit(robust_fit(source, options, sample_weight, rng), source)
+    except NotFiniteError:  # to look for NaN beforehand would cost rows without it a pass
+        n_observed = check_holes(source)
+    return fit_with_holes(source, n_observed, options, sample_weight, rng)
+
+
+def fit_with_holes(
+    source: RowSource,
+    n_observed: npt.NDArray[np.intp],
+    options: Options,
+    sample_weight: Floats,
+    rng: np.random.Generator,
+) -> RowsFit:
+    """Principal components of the good rows of `source`, NaN where a cell is missing.
+
+    1. A first completion by more directions than are asked for, from rows of equal length.
+    2. A robust fit of the completed rows. It knows nothing of holes.
+    3. With the weights that it gave the rows: complete and fit in turn until the subspace settles
+       (EM for PCA: Roweis 1998), which is the maximum of the likelihood of the cells that are
+       there, were the noise the same in all of them.
+    4. Again from 2, until the weights stay, or the subspace.
+
+    Of many rows, a part goes through all of this first.
+    """
+    rank, center = options.rank.given, options.center
+    weights = judged(sample_weight, n_observed, rank or 1)
+    few = max(FEWEST, NUMBERS // source.shape[1])
+    if np.count_nonzero(weights) <= WORTH_A_PART * few:
+        begun = first_completion(source, weights, rank, rng, center=center)
+        return rounds(source, n_observed, begun, options, sample_weight, rng)
+    rows = some_rows(weights, few, rng)
+    part = as_source(source.take(rows))
+    found = fit_with_holes(part, n_observed[rows], options, sample_weight[rows], rng)
+    assert found.completion is not None
+    limit = found.fit.limits["orthogonal"]
+    begun = settled(
+        source, found.completion, weights, center=center, within=limit, share=NEAR_CHANCE
+    )
+    return rounds(source, n_observed, begun, options, sample_weight, rng)
+
+
+def rounds(
+    source: RowSource,
+    n_observed: npt.NDArray[np.intp],
+    completion: Completion,
+    options: Options,
+    sample_weight: Floats,
+    rng: np.random.Generator,
+) -> RowsFit:
+    """Steps 2 to 4 from a first completion."""
+    seed = int(rng.integers(2**62))  # for all fits: what changes is the cells
+    weights = judged(sample_weight, n_observed, options.rank.given or 1)
+    kept = None
+    for _ in range(ROUNDS):
+        filled = completed(source, completion)
+        fit = robust_fit(filled, options, weights, np.random.default_rng(seed))
+        weights = judged(sample_weight, n_observed, fit.V.shape[1])
+        before, kept = kept, fit.weights * weights
+        n = float(np.sum(kept))
+        same = before is not None and float(np.sum(np.abs(kept - before))) <= SETTLED * n
+        moved = subspace_change(completion.V, fit.V)
+        if same or moved <= NEAR_CHANCE * chance(by_fit(fit, completion), n):
+            break
+        completion = completion_of(source, fit, kept, options)
+    return RowsFit(fit, filled, by_fit(fit, completion), n_observed)
+
+
+def completed(source: RowSource, completion: Completion) -> RowSource:
+    """The rows with their holes filled: a copy where they are in memory, else a view."""
+    filled = Filled(source, completion)
+    if not source.in_memory or 8 * source.shape[0] * source.shape[1] > MOST_BYTES:
+        return filled
+    (rows,), _ = filled.sweep(lambda xp, _, block: ((block,), ()))
+    return as_source(rows)
+
+
+def judged(sample_weight: Floats, n_observed: npt.NDArray[np.intp], k: int) -> Floats:
+    """Weights (n,) of rows, zero where k scores explain all cells that a row has."""
+    weights = np.where(unjudged(n_observed, k), 0.0, sample_weight)
+    count = int(np.count_nonzero(weights))
+    if count < max(2, k + 1):
+        raise ValueError(
+            f"Only {count} rows of X have more than {k} cells, which is what {k} components take "
+            "to say anything about a row. Ask for fewer components, leave columns with many holes "
+            "out, or give more rows."
+        )
+    return weights
+
+
+def completion_of(
+    source: RowSource, fit: RobustFit, weights: Floats, options: Options
+) -> Completion:
+    """The completion by the rows that a fit kept, of `weights` (n,)."""
+    begun = by_fit(fit, Completion(np.zeros(0), fit.V, fit.scales, np.zeros(0)))
+    d = fit.V.shape[0]
+    begun = replace(begun, noise=np.full(d, fit.left_over / np.sqrt(d)), freedom=None)
+    found = settled(source, begun, weights, center=options.center)
+    return replace(found, freedom=freedom_of(fit.orthogonal_distances, weights, *fit.V.shape))
+
+
+def by_fit(fit: RobustFit, completion: Completion) -> Completion:
+    """The completion with centre, directions and variances of a fit."""
+    mean = np.zeros(fit.V.shape[0]) if fit.mean is None else fit.mean
+    return replace(completion, mean=mean, V=fit.V, deviations=fit.scales)
+
+
+def freedom_of(R: Floats, weights: Floats, d: int, k: int) -> float:
+    """Degrees of freedom of squared residuals of good rows: 2 mean^2 / variance (Box 1954).
+
+    R (n,) are residuals, `weights` (n,) those of the good rows, in d features beyond k components.
+    """
+    most, total = float(max(d - k, 1)), float(np.sum(weights))
+    unit = float(np.max(R[weights > 0], initial=0.0))
+    if not (unit > 0 and total > 0):
+        return most
+    squares = np.square(np.minimum(R / unit, 1.0))
+    mean = float(weights @ squares) / total
+    variance = float(weights @ np.square(squares - mean)) / total
+    return float(np.clip(2 * mean**2 / variance, 1.0, most)) if variance > 0 else most

@@ -1,0 +1,82 @@
+"""A first completion of rows with holes, in which bad rows have no more say than others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torpca._core.gram import top_of_gram
+from torpca._missing.completion import Completion
+from torpca._missing.em import settled
+from torpca._sources import RowSource, as_source
+from torpca._sources.base import Floats, Mask
+from torpca._stats.draw import some_rows
+
+# Rows from which it is found, and numbers in them at most, but so many rows in any case.
+ROWS, NUMBERS, FEWEST = 3000, 2**20, 300
+# Directions beside those asked for, which groups of bad rows may have, and how many if the number
+# is to be found.
+BESIDE, TO_BE_FOUND = 2, 10
+# Rows for each of them.
+ROWS_PER_DIRECTION = 4
+# It is to be refined, not used.
+PASSES, ROUGHLY = 20, 1.0
+# Rows nearer to the centre than this share of the middle one count no more than that.
+NEAR = 0.1
+
+
+def first_completion(
+    source: RowSource, weights: Floats, rank: int | None, rng: np.random.Generator, *, center: bool
+) -> Completion:
+    """Completion by twice as many directions as are asked for, from rows of equal length.
+
+    Rows brought to one length about the medians of the features tell their directions, however
+    far out they are (spherical PCA, Locantore et al. 1999). Groups of bad rows may have some of the
+    directions; cells of good rows are filled by theirs.
+    """
+    d = source.shape[1]
+    count = min(ROWS, max(FEWEST, NUMBERS // d))
+    rows = some_rows(weights, count, rng)
+    X, w = source.take(rows), weights[rows]
+    observed = ~np.isnan(X)
+    mean, scale = middles(X, center=center)
+    C = np.where(observed, X - mean, 0.0)
+    # On the cells it has, each by the spread of its feature, so that it does not matter which.
+    expected = observed @ np.square(scale)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        unit = np.max(np.abs(C), axis=1)
+        safe = np.where(unit > 0, unit, 1.0)
+        length = safe * np.sqrt(np.sum(np.square(C / safe[:, None]), axis=1) / expected)
+    there = np.isfinite(length) & (expected > 0)
+    middle = float(np.median(length[there])) if there.any() else 1.0
+    length = np.maximum(np.where(there, length, 1.0), NEAR * middle or 1.0) / (middle or 1.0)
+    short = mean + C / length[:, None]
+    short[~observed] = np.nan
+    k = 2 * rank + BESIDE if rank is not None else TO_BE_FOUND
+    k = max(1, min(k, d - 1, len(rows) // ROWS_PER_DIRECTION))
+    model = by_pairs(np.where(observed, short - mean, 0.0), observed, w, mean, k)
+    return settled(as_source(short), model, w, center=center, max_passes=PASSES, share=ROUGHLY)
+
+
+def by_pairs(C: Floats, observed: Mask, w: Floats, mean: Floats, k: int) -> Completion:
+    """Directions of the covariance of which each entry comes from the rows that have both cells."""
+    d = C.shape[1]
+    there = observed.astype(np.float64)
+    together = (there * w[:, None]).T @ there
+    G = (C * w[:, None]).T @ C / np.maximum(together, 1.0)
+    # Of few rows with both cells nothing is known: no correlation.
+    G = np.where(together >= 2, G, np.diag(np.diag(G)))
+    V, s = top_of_gram((G + G.T) / 2, k)
+    rest = max(float(np.trace(G)) - float(np.sum(np.square(s))), 0.01 * float(np.trace(G)))
+    return Completion(mean, V, s, np.full(d, np.sqrt(rest / d)))
+
+
+def middles(X: Floats, *, center: bool) -> tuple[Floats, Floats]:
+    """Median of each feature of X (m, d), and the median distance from it, of the cells there."""
+    with np.errstate(all="ignore"):
+        mean = np.nanmedian(X, axis=0) if center else np.zeros(X.shape[1])
+        mean = np.where(np.isfinite(mean), mean, 0.0)
+        scale = np.nanmedian(np.abs(X - mean), axis=0)
+        spread = np.sqrt(np.nanmean(np.square(np.clip(X - mean, -1e150, 1e150)), axis=0))
+    # More than half of the cells may be equal.
+    scale = np.where(scale > 0, scale, spread)
+    return mean, np.where(np.isfinite(scale), scale, 0.0)
