@@ -26,11 +26,18 @@ from torpca._select.rank import RankChoice
 from torpca._sources.base import Floats, to_numpy
 from torpca._stats.limits import NewRows
 
-FORMAT, VERSION = "torpca model", 2
+FORMAT, VERSION = "torpca model", 3
 # Fitted attributes that are stored as they are, one array of (n_components,) each.
 SPECTRUM = ("explained_variance", "explained_variance_ratio", "singular_values")
 ARRAYS = {"mean", "basis", "deviations", "rank_variances", *SPECTRUM}
-NOT_NEGATIVE = {"deviations", "feature_scale", "rank_variances", "seen", *SPECTRUM}
+NOT_NEGATIVE = {
+    "deviations",
+    "feature_noise",
+    "feature_scale",
+    "rank_variances",
+    "seen",
+    *SPECTRUM,
+}
 NEW_ROWS = ("score", "orthogonal", "n")
 DTYPES = ("float32", "float64")
 # What zipfile and NumPy raise on bytes that are not theirs.
@@ -176,6 +183,7 @@ def _header(model: OutlierRobustPCA) -> dict[str, Any]:
         "stability": None if model._stability is None else asdict(model._stability),
         "offset": _plain(float(model.offset_)),
         "noise_variance": _plain(float(model.noise_variance_)),
+        "freedom": float(model._freedom),
         "rank": {
             "rank": int(rank.rank),
             "rule": rank.rule,
@@ -203,6 +211,7 @@ def _arrays(model: OutlierRobustPCA) -> Arrays:
         "mean": model._mean,
         "basis": model._basis,
         "deviations": model._deviations,
+        "feature_noise": model._feature_noise,
         "rank_variances": model.rank_.variances,
         **{name: to_numpy(getattr(model, f"{name}_")) for name in SPECTRUM},
     }
@@ -232,6 +241,12 @@ def _restore(header: Mapping[str, Any], arrays: Arrays) -> OutlierRobustPCA:
     scale = arrays.get("feature_scale")
     model._feature_scale = None if scale is None else _floats(scale)
     model._training = _NotStored()  # type: ignore[assignment]
+    d, k = model._basis.shape
+    if "feature_noise" in arrays:
+        model._feature_noise, model._freedom = _floats(arrays["feature_noise"]), header["freedom"]
+    else:  # before version 3: the same in all features
+        left_over = np.sqrt(_number(header["noise_variance"]) * max(d - k, 0) / d)
+        model._feature_noise, model._freedom = np.full(d, left_over), float(max(d - k, 1))
 
     model.components_ = np.ascontiguousarray(model._basis.T).astype(dtype)
     model.mean_ = model._mean.astype(dtype)
@@ -395,10 +410,15 @@ def _check_shapes(header: Mapping[str, Any], arrays: Arrays) -> None:
     if header["dtype"] not in DTYPES:
         raise ValueError(f"numbers of type {header['dtype']!r}")
     shapes = {"mean": (d,), "feature_scale": (d,), "basis": (d, k), "deviations": (k,)}
+    shapes["feature_noise"] = (d,)
     shapes |= {name: (k,) for name in SPECTRUM}
     wanted = ARRAYS | ({"feature_scale"} if header["parameters"]["scale"] else set())
     if header.get("new_rows") is not None:
         wanted = wanted | {"seen"}
+    if header["format_version"] >= 3:
+        wanted = wanted | {"feature_noise"}
+        if not _number(header["freedom"]) >= 1:
+            raise ValueError(f"{header['freedom']!r} degrees of freedom")
     if set(arrays) - {"header"} != wanted:
         raise ValueError(f"it holds the arrays {sorted(arrays)}, and not {sorted(wanted)}")
     for name in sorted(wanted):
