@@ -301,8 +301,10 @@ def _stability(found: Any) -> Stability | None:
 
 def _plain(value: Any) -> Any:
     """`value` as JSON can hold it: infinity is null, and so is a random generator."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
     if isinstance(value, float) and not isfinite(value):
         return None
     return value if isinstance(value, int | float | str) else None

@@ -146,10 +146,14 @@ class RobustSubspaceEstimator(
 
     def _open(self, X: Any) -> RowSource:
         """Return a source over X, and take note of its features."""
-        source = as_source(X)
+        source = self._marked(as_source(X))
         validate_data(self, X, skip_check_array=True)
         # Not every input knows its number of features before it is an array.
         self.n_features_in_ = source.shape[1]
+        return source
+
+    def _marked(self, source: RowSource) -> RowSource:
+        """Return the rows, NaN where a value is missing."""
         return source
 
     def _check(self, X: Any) -> tuple[RowSource, Floats]:
@@ -163,7 +167,7 @@ class RobustSubspaceEstimator(
     def _opened(self, X: Any) -> RowSource:
         """Return a source over rows for a fitted model."""
         check_is_fitted(self)
-        source = as_source(X)
+        source = self._marked(as_source(X))
         validate_data(self, X, skip_check_array=True, reset=False)
         if source.shape[1] != self.n_features_in_:
             raise ValueError(

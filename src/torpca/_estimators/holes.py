@@ -1,28 +1,35 @@
-"""Rows with holes: an estimator judges them by the cells they have, and fills them."""
+"""Cells that are missing, or bad: an estimator judges rows by the others, and fills them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy import sparse
 
 from torpca._core.problem import check_finite
 from torpca._estimators.stability import Probe
+from torpca._missing.cells import WithoutCells, judged_cells, without_bad_cells
 from torpca._missing.check import infinite
 from torpca._missing.completion import Completion, Filled
 from torpca._missing.fit import RowsFit, freedom_of
 from torpca._missing.impute import impute_like
 from torpca._sources import RowSource
-from torpca._sources.base import Floats
+from torpca._sources.base import Array, Floats, Rows
+from torpca._sources.views import Zeroed
 
 # Rows whose distances tell how much these vary.
 MOST_ROWS = 20_000
 
 
 class Holes:
-    """What a fitted subspace says of cells that are missing (NaN)."""
+    """What a fitted subspace says of single cells: those that are missing (NaN), and bad ones."""
 
+    cells: bool
+    missing_values: Sequence[float] | float | None
+    cell_outliers_: sparse.csr_array
     _mean: Floats
     _feature_scale: Floats | None
     _basis: Floats
@@ -33,13 +40,16 @@ class Holes:
     """Degrees of freedom of their sums."""
     _opened: Callable[[Any], RowSource]
 
-    def impute(self, X: Any, *, return_std: bool = False) -> Any:
+    def impute(self, X: Any, *, bad_cells: bool = False, return_std: bool = False) -> Any:
         """Fill the cells that are missing with what the model expects there.
 
         Parameters
         ----------
         X : array-like, Dask array or tensor, of shape (n_samples, n_features)
             Rows; NaN, or a null of a data frame, where a cell is missing.
+        bad_cells : bool, default=False
+            Whether to replace cells as well that the others of their row do not bear out; see
+            `cell_residuals`.
         return_std : bool, default=False
             Whether to return standard errors as well.
 
@@ -65,7 +75,33 @@ class Holes:
         """
         source = self._opened(X)
         self._whole(source)
-        return impute_like(X, source, self._completion(), return_std)
+        model = self._completion()
+        rows = without_bad_cells(source, model) if bad_cells else source
+        return impute_like(X, rows, model, return_std)
+
+    def cell_residuals(self, X: Any) -> npt.NDArray[Any]:
+        """Distance of each cell from what the others of its row predict, in standard deviations.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or tensor, of shape (n_samples, n_features)
+            Rows to look at.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            Positive where a cell is too large; NaN where it is missing. A cell farther than 3.5
+            has no part in the prediction of others, unless more than a quarter of its row is:
+            then it is the row that is bad.
+        """
+        source = self._opened(X)
+        self._whole(source)
+        model = self._completion()
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            return (judged_cells(xp, model, block)[0],), ()
+
+        return source.export(source.sweep(kernel)[0][0])
 
     # ---- how ------------------------------------------------------------------------------------
 
@@ -80,19 +116,40 @@ class Holes:
             scale=self._feature_scale,
         )
 
+    def _marked(self, source: RowSource) -> RowSource:
+        """The rows, NaN where a number stands for a missing value."""
+        if self.missing_values is None:
+            return source
+        values = np.atleast_1d(np.asarray(self.missing_values, dtype=np.float64))
+
+        def rule(xp: Any, block: Array) -> Array:
+            stands = xp.isnan(block)
+            for value in values.tolist():
+                stands = stands | (block == value)
+            return stands
+
+        return WithoutCells(source, rule)
+
+    def _view(self, source: RowSource, n_observed: npt.NDArray[np.intp] | None = None) -> Filled:
+        """The rows without bad cells, if these are looked for, and with their holes filled."""
+        model = self._completion()
+        rows = without_bad_cells(source, model) if self.cells else source
+        return Filled(rows, model, n_observed)
+
     def _whole(self, source: RowSource) -> tuple[RowSource, Floats]:
         """The rows, their holes filled, and their magnitudes."""
         magnitudes = source.magnitudes()
-        if np.all(np.isfinite(magnitudes)):
+        whole = bool(np.all(np.isfinite(magnitudes)))
+        if whole and not self.cells:
             return source, magnitudes
         if not source.takes_holes:
             check_finite(source)  # says where
-        filled = Filled(source, self._completion())
-        magnitudes = filled.magnitudes()
-        bad = np.flatnonzero(~np.isfinite(magnitudes))
-        if len(bad):
-            raise infinite(source, bad)
-        return filled, magnitudes
+        if not whole:
+            magnitudes = Zeroed(source).magnitudes()
+            bad = np.flatnonzero(~np.isfinite(magnitudes))
+            if len(bad):
+                raise infinite(source, bad)
+        return self._view(source), magnitudes
 
     def _keep_noise(self, found: RowsFit, probe: Probe | None, weights: Floats) -> None:
         """Remember how far good rows are from the subspace, feature by feature."""

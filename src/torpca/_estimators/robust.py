@@ -17,8 +17,8 @@ from torpca._estimators.fitting import checked_fit
 from torpca._estimators.holes import Holes
 from torpca._estimators.scaled import scaled_fit
 from torpca._estimators.stability import Probe, Stability
-from torpca._missing.completion import Filled
-from torpca._missing.fit import RowsFit, fit_rows
+from torpca._missing.cells import cell_outliers
+from torpca._missing.fit import RowsFit, fit_cells, fit_rows
 from torpca._names import FROM_ZERO
 from torpca._robust.options import Options
 from torpca._robust.start import Start
@@ -26,6 +26,7 @@ from torpca._select.rank import RankChoice, RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
 from torpca._sources.parallel import single_threaded_blas
+from torpca._sources.views import Zeroed
 from torpca._stats.origin import far_origin
 from torpca._warn import warn
 
@@ -54,6 +55,11 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     scale : bool, default=False
         Whether to divide each feature by its standard deviation first: that of the rows that the
         fit keeps. They are found in turn, three fits in all.
+    cells : bool, default=False
+        Whether single cells may be bad as well as whole rows. Cells that the others of their row do
+        not bear out then count as missing, and the row is judged by the others.
+    missing_values : number or list of numbers, default=None
+        Numbers that stand for a value that is missing, such as -999. NaN always does.
     whiten : bool, default=False
         Whether `transform` divides by the standard deviations of the good rows.
     sample_size : int or "auto", default="auto"
@@ -94,6 +100,9 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         Limits on the two distances, "score" and "orthogonal".
     outlier_type_ : ndarray of str of shape (n_samples,)
         "regular", "good leverage", "orthogonal" or "bad leverage"; see `outlier_types`.
+    cell_outliers_ : scipy.sparse.csr_array of shape (n_samples, n_features_in_)
+        Bad cells, if `cells`: 1 where a cell is too large, -1 where it is too small. Rows that are
+        bad as a whole have none.
     offset_ : float
         `decision_function` is `score_samples` less this.
     rank_ : RankChoice
@@ -156,6 +165,8 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         ],
         "trim": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="left")],
         "scale": ["boolean"],
+        "cells": ["boolean"],
+        "missing_values": [None, Real, "array-like"],
         "sample_size": [StrOptions({"auto"}), Interval(Integral, 4, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -178,6 +189,8 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         contamination: float | str = "auto",
         center: bool = True,
         scale: bool = False,
+        cells: bool = False,
+        missing_values: Any = None,
         whiten: bool = False,
         sample_size: int | str = "auto",
         tol: float = 1e-8,
@@ -189,6 +202,8 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         self.contamination = contamination
         self.center = center
         self.scale = scale
+        self.cells = cells
+        self.missing_values = missing_values
         self.whiten = whiten
         self.sample_size = sample_size
         self.tol = tol
@@ -204,7 +219,8 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-            One sample per row. It is passed over, never copied or changed.
+            One sample per row. It is passed over, never copied or changed. NaN is a cell that is
+            missing: a row is judged by those it has. Sparse matrices must have none.
         y : ignored
             Present for the sake of pipelines.
         sample_weight : array-like of shape (n_samples,), optional
@@ -228,8 +244,9 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         # Most products are small, and threads that wait for each other take longer over them
         # than one; blocks of rows are worked on several at a time all the same.
         with single_threaded_blas:
-            scaled = scaled_fit(rows, self._options(), weights, rng) if self.scale else None
-            found = scaled.found if scaled else fit_rows(rows, self._options(), weights, rng)
+            fit = fit_cells if self.cells else fit_rows
+            scaled = scaled_fit(rows, self._options(), weights, rng, fit) if self.scale else None
+            found = scaled.found if scaled else fit(rows, self._options(), weights, rng)
             self._feature_scale = scaled.scales if scaled else None
             self._probe = Probe.of(found.rows, found.fit, weights, self._options())
             self._stability = None
@@ -285,8 +302,11 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         self.scale_ = None if self._feature_scale is None else source.export(self._feature_scale)
         distances = fit.score_distances, fit.orthogonal_distances
         if found.completion is not None:  # rows as this fit completes them, not the one before
-            source = Filled(source, self._completion(), found.n_observed)
-            distances = self._distances(source, source.magnitudes())
+            if self.cells:
+                self.cell_outliers_ = cell_outliers(source, self._completion())
+            magnitudes = Zeroed(source).magnitudes()
+            source = self._view(source, None if self.cells else found.n_observed)
+            distances = self._distances(source, magnitudes)
         self._store_distances(
             source,
             *distances,

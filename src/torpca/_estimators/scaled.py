@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from torpca._missing.fit import RowsFit, fit_rows
 from torpca._robust.options import Options
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats
-from torpca._stats.scale import feature_scales, scales_of_kept
+from torpca._stats.scale import feature_scales, rounded, scales_of_kept
 
 # Times that scales are found anew from the rows that were kept. The first scales are good enough to
 # tell good rows from bad; those of the good rows change little after one more fit.
@@ -34,7 +35,11 @@ class ScaledFit:
 
 
 def scaled_fit(
-    source: RowSource, options: Options, sample_weight: Floats, rng: np.random.Generator
+    source: RowSource,
+    options: Options,
+    sample_weight: Floats,
+    rng: np.random.Generator,
+    fit: Callable[..., RowsFit] = fit_rows,
 ) -> ScaledFit:
     """Scales of the features and good rows, found in turn.
 
@@ -47,12 +52,16 @@ def scaled_fit(
 
     def fitted(scales: Floats) -> RowsFit:
         rows = Columns(source, 1.0 / scales)
-        return fit_rows(rows, options, sample_weight, np.random.default_rng(seed))
+        return fit(rows, options, sample_weight, np.random.default_rng(seed))
 
     found = fitted(scales)
     for _ in range(ROUNDS):
         kept = found.fit.weights * sample_weight
-        finer = scales_of_kept(source, kept, scales, holes=found.completion is not None)
+        if found.observed is None:
+            finer = scales_of_kept(source, kept, scales)
+        else:  # in the unit of the last scales, without bad cells
+            ones = np.ones(len(scales))
+            finer = rounded(scales * scales_of_kept(found.observed, kept, ones, holes=True))
         if np.allclose(finer, scales, rtol=SAME, atol=0.0):
             break
         again = fitted(finer)

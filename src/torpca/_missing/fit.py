@@ -9,9 +9,11 @@ import numpy.typing as npt
 
 from torpca._core.problem import NotFiniteError
 from torpca._core.subspace import subspace_change
+from torpca._missing.cells import WithoutCells, cell_scales, without_bad_cells
 from torpca._missing.check import check_holes
-from torpca._missing.completion import Completion, Filled, unjudged
+from torpca._missing.completion import Completion, Filled, count_observed, unjudged
 from torpca._missing.em import chance, settled
+from torpca._missing.screen import Screen
 from torpca._missing.start import first_completion
 from torpca._robust.describe import RobustFit
 from torpca._robust.fit import robust_fit
@@ -20,6 +22,8 @@ from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats
 from torpca._stats.draw import some_rows
 
+# Looks at the cells by the model, at most, and share of them that may change in the end.
+CELL_ROUNDS, FEW_CELLS = 3, 1e-3
 # Fits, each of rows that the one before completes, at most.
 ROUNDS = 4
 # Share of the rows whose weights may change in the end, ...
@@ -28,7 +32,7 @@ SETTLED = 0.002
 NEAR_CHANCE = 0.3
 # Of many rows, a part that holds so many numbers, or rows at least, is fitted first.
 NUMBERS, FEWEST, WORTH_A_PART = 2**20, 2000, 3
-# Completed rows are held if they take no more than this; else they are completed in every pass.
+# Rows of a view are held if they take no more than this; else they are made in every pass.
 MOST_BYTES = 2**26
 
 
@@ -41,6 +45,8 @@ class RowsFit:
     """The rows it is a fit of: without holes."""
     completion: Completion | None = None
     """How holes are filled by it; None: there were none."""
+    observed: RowSource | None = None
+    """The rows as they were, NaN where a cell is missing or bad; None: no cell is."""
     n_observed: npt.NDArray[np.intp] | None = None
     """Number of cells that each row had, (n,); None: all of them."""
 
@@ -114,16 +120,49 @@ def rounds(
         if same or moved <= NEAR_CHANCE * chance(by_fit(fit, completion), n):
             break
         completion = completion_of(source, fit, kept, options)
-    return RowsFit(fit, filled, by_fit(fit, completion), n_observed)
+    return RowsFit(fit, filled, by_fit(fit, completion), source, n_observed)
+
+
+def fit_cells(
+    source: RowSource, options: Options, sample_weight: Floats, rng: np.random.Generator
+) -> RowsFit:
+    """The robust fit of rows in which single cells may be bad, too.
+
+    Cells that their row's other cells do not predict count as missing: first by columns in pairs
+    (Rousseeuw and Van den Bossche 2018), then by the fitted model, until they stay.
+    """
+    check_holes(source)
+    screen = Screen.of(source, sample_weight, rng)
+    rows = held(WithoutCells(source, screen.bad))
+    n_observed = count_observed(rows)
+    found = fit_with_holes(rows, n_observed, options, sample_weight, rng)
+    for _ in range(CELL_ROUNDS):
+        assert found.completion is not None
+        kept = found.fit.weights * sample_weight
+        model = replace(found.completion, noise=cell_scales(rows, found.completion, kept, rng))
+        rows, before = held(without_bad_cells(source, model)), n_observed
+        n_observed = count_observed(rows)
+        found = rounds(rows, n_observed, model, options, sample_weight, rng)
+        changed = int(np.sum(np.abs(n_observed - before)))
+        if changed <= FEW_CELLS * source.shape[0] * source.shape[1]:
+            break
+    assert found.completion is not None
+    return replace(found, completion=replace(found.completion, noise=model.noise))
 
 
 def completed(source: RowSource, completion: Completion) -> RowSource:
-    """The rows with their holes filled: a copy where they are in memory, else a view."""
-    filled = Filled(source, completion)
-    if not source.in_memory or 8 * source.shape[0] * source.shape[1] > MOST_BYTES:
-        return filled
-    (rows,), _ = filled.sweep(lambda xp, _, block: ((block,), ()))
-    return as_source(rows)
+    """The rows with their holes filled."""
+    return held(Filled(source, completion))
+
+
+def held(rows: RowSource) -> RowSource:
+    """Rows of a view as an array, if what they are a view of is one, and not too large."""
+    if not rows.in_memory or 8 * rows.shape[0] * rows.shape[1] > MOST_BYTES:
+        return rows
+    (numbers,), _ = rows.sweep(lambda xp, _, block: ((block,), ()))
+    source = as_source(numbers)
+    source.feature_names = rows.feature_names
+    return source
 
 
 def judged(sample_weight: Floats, n_observed: npt.NDArray[np.intp], k: int) -> Floats:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.stats import chi2
 
 from torpca._sources.base import Floats
-from torpca.rivals._one_step import robust_slopes, there
+from torpca._stats.one_step import robust_slopes, there
 
 # Numbers are themselves up to START, and fall to zero at END (Raymaekers and Rousseeuw 2021).
 START, END = 1.5, 4.0

@@ -1,0 +1,158 @@
+"""Single cells that the others of their row do not bear out, by a fitted model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import norm
+
+from torpca._missing.completion import Completion, in_pieces
+from torpca._sources import RowSource
+from torpca._sources.base import Array, Floats, Mask, Rows, place
+from torpca._sources.views import View
+from torpca._stats.draw import some_rows
+from torpca._stats.one_step import medians
+
+# Standard deviations beyond which a cell is bad: one good cell in two thousand is.
+CUT = 3.5
+# Standard deviations of its column beyond which a cell has no part in the first scores.
+FAR_OUT = 2.5
+# Share of a row's cells that may be bad. If more are, it is the row that is bad, not the cells.
+MOST = 0.25
+# Looks at a row, each without the cells that the one before found, at most.
+LOOKS = 10
+# Of the cells beyond the cut-off those go first that are this share of the farthest: one bad cell
+# moves the scores, and so the residuals of all others.
+FIRST = 0.5
+# Rows by which the noise of cells is found.
+SCALE_ROWS = 2000
+# Share of a cell's noise that is left in its residual at least.
+LEAST_FREE = 1e-3
+
+
+def judged_cells(xp: Any, model: Completion, block: Array) -> tuple[Array, Array]:
+    """Standardised residuals (n, d) of the cells of rows, and the mask (n, d) of bad ones.
+
+    A cell is measured from what the good cells of its row predict. Residuals are NaN where a cell
+    is missing.
+    """
+    found = [_judged(xp, model, block[at, :]) for at in in_pieces(xp, block)]
+    if len(found) == 1:
+        return found[0]
+    z, bad = zip(*found, strict=True)
+    return xp.concat(z), xp.concat(bad)
+
+
+def _judged(xp: Any, model: Completion, block: Array) -> tuple[Array, Array]:
+    z = standardised(xp, model, block, None)
+    beyond = xp.abs(z) > CUT  # not where a cell is missing
+    if xp is not np:
+        return _looked_at_again(xp, model, block, z)
+    some = np.flatnonzero(np.any(beyond, axis=1))
+    if len(some):
+        z[some], beyond[some] = _looked_at_again(np, model, block[some], z[some])
+    return z, beyond
+
+
+def _looked_at_again(xp: Any, model: Completion, block: Array, first: Array) -> tuple[Array, Array]:
+    """Residuals and bad cells of rows, given their residuals with no cell left out."""
+    observed = ~xp.isnan(block)
+    # Cells that are far out by themselves move the scores most, and come back if they fit.
+    bad = alone(xp, model, block)
+    z = standardised(xp, model, block, bad)
+    for _ in range(LOOKS):
+        size = xp.where(observed, xp.abs(z), 0.0)
+        farthest = xp.max(size, axis=1)[:, None]
+        # What was bad stays so while it is beyond; of the others the farthest join.
+        now = (size > CUT) & (bad | (size >= FIRST * farthest))
+        if bool(xp.all(now == bad)):
+            break
+        bad = now
+        z = standardised(xp, model, block, bad)
+    whole = too_many(xp, bad, observed)
+    return xp.where(whole, first, z), bad & ~whole
+
+
+def alone(xp: Any, model: Completion, block: Array) -> Array:
+    """Mask (n, d) of cells that are far out in their column; none of rows that have many."""
+    variances = np.square(model.V) @ np.square(model.deviations) + np.square(model.noise)
+    unit = np.sqrt(np.maximum(variances, 1e-300))
+    unit = unit if model.scale is None else unit * model.scale
+    far = xp.abs(block - place(xp, model.mean, block)) > FAR_OUT * place(xp, unit, block)
+    return far & ~too_many(xp, far, ~xp.isnan(block))
+
+
+def too_many(xp: Any, bad: Array, observed: Array) -> Array:
+    """Rows (n, 1) of which more cells are `bad` than may be, of those `observed`, (n, d) each."""
+    n_bad, n_observed = (xp.sum(xp.astype(m, xp.float64), axis=1) for m in (bad, observed))
+    return (n_bad > MOST * n_observed)[:, None]
+
+
+def standardised(xp: Any, model: Completion, block: Array, bad: Array | None) -> Array:
+    """Residuals (n, d) of all cells of rows in standard deviations, by scores without `bad` ones.
+
+    A cell that has a part in the scores has 1 - h of its noise left, another 1 + h, where
+    h_j = v_j'(V_o'V_o + P)^-1 v_j.
+    """
+    d, k = model.V.shape
+    f = model.fitted(xp, block if bad is None else xp.where(bad, np.nan, block))
+    C = block - place(xp, model.mean, block)
+    C = C if model.scale is None else C / place(xp, model.scale, block)
+    # Residuals are less than the noise, as k directions follow it.
+    noise = model.noise * np.sqrt(d / max(d - k, 1))
+    least = 1e-12 * float(np.max(model.deviations, initial=0.0)) or 1e-300
+    unit = place(xp, np.maximum(noise, least), block)
+    left = xp.ones_like(C)
+    if k:
+        A = xp.permute_dims(model.normal(xp, f.observed)[0], (2, 0, 1))
+        V = place(xp, model.V, block)
+        h = xp.sum((V @ xp.linalg.inv(A)) * V, axis=2)
+        left = xp.where(f.observed > 0, xp.clip(1.0 - h, LEAST_FREE, None), 1.0 + h)
+    return (C - f.values) / (unit * xp.sqrt(left))
+
+
+class WithoutCells(View):
+    """Rows with NaN in place of cells that `rule` finds bad."""
+
+    def __init__(self, source: RowSource, rule: Any) -> None:
+        super().__init__(source)
+        self.rule = rule
+
+    def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
+        """The rows, without their bad cells."""
+        bad: Mask = self.rule(xp, block)
+        return xp.where(bad, np.nan, block)
+
+
+def without_bad_cells(source: RowSource, model: Completion) -> WithoutCells:
+    """Rows without the cells that a model finds bad."""
+    return WithoutCells(source, lambda xp, block: judged_cells(xp, model, block)[1])
+
+
+def cell_outliers(source: RowSource, model: Completion) -> sparse.csr_array:
+    """Bad cells of all rows, (n, d): 1 where too large, -1 where too small."""
+    parts = []
+    for xp, _, block in source.blocks():
+        z, bad = judged_cells(xp, model, block)
+        signs = xp.where(bad, xp.sign(z), 0.0)
+        parts.append(sparse.csr_array(np.asarray(signs).astype(np.int8)))
+    return sparse.vstack(parts, format="csr") if parts else sparse.csr_array(source.shape)
+
+
+def cell_scales(
+    source: RowSource, model: Completion, weights: Floats, rng: np.random.Generator
+) -> Floats:
+    """Noise (d,) of the cells of good rows of `weights` (n,), by the median size of residuals.
+
+    Bad cells that are still among them make a mean square large, and a median hardly. A feature in
+    which most residuals are zero has the noise that the model has.
+    """
+    d, k = model.V.shape
+    f = model.fitted(np, source.take(some_rows(weights, SCALE_ROWS, rng)))
+    E = np.where(f.observed > 0, np.abs(f.rest), np.nan)
+    # k of the cells of a row follow the noise.
+    free = np.clip(1.0 - k / np.maximum(f.count, 1.0), 0.1, None)
+    middle = medians((E / np.sqrt(free)[:, None]).T) / norm.ppf(0.75)
+    return np.where(middle > 0, middle * np.sqrt(max(1.0 - k / d, 0.0)), model.noise)
