@@ -70,6 +70,8 @@ def test_signature_of_the_estimator_people_use():
         "contamination": "auto",
         "center": True,
         "scale": False,
+        "cells": False,
+        "missing_values": None,
         "whiten": False,
         "sample_size": "auto",
         "tol": 1e-8,

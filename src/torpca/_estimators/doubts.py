@@ -36,6 +36,11 @@ CLOSE, HOW_CLOSE, MANY_FLAGGED = 0.03, 2.0, 0.1
 # Labels that differ in more than this share of the rows, and more rows than so many, are not the
 # same: limits found from few rows differ a little each time.
 CHANGED, CHANGED_ROWS = 0.02, 2
+# Flagged rows, and share of the rows, from which on it is asked whether single cells are bad: at
+# most so many in a row, which make so much of its squared residual, in so many columns at least and
+# in half of those that may be.
+FEWEST_FLAGGED, SHARE_FLAGGED = 10, 0.03
+CELLS_EACH, MOST_OF_IT, DIFFERENT_COLUMNS, FEWEST_CELLS = 2, 0.7, 3, 5
 # Two groups are apart if their means differ by this many standard deviations of the rows within
 # them: 2.7 for the halves of Gaussian rows, 3.5 of uniform ones. A group of a smaller share is not
 # one. Nor are two values of a feature, with which groups have at least this correlation.
@@ -60,6 +65,8 @@ class Fitted:
     scales_agreed: bool
     """Whether the scales of the features keep the rows from which they come."""
     probe: Probe | None
+    cells: bool
+    """Whether bad cells were looked for."""
 
     def share(self, rows: Mask) -> float:
         """Share of the rows of a mask, by weight."""
@@ -73,7 +80,15 @@ class Fitted:
 
 def doubts(it: Fitted) -> Iterator[str]:
     """Sentences about what may be wrong with a fit, without a full stop."""
-    for doubt in (disagreement, two_groups, other_scales, other_starts, few_rows, few_points):
+    for doubt in (
+        disagreement,
+        two_groups,
+        other_scales,
+        other_starts,
+        single_cells,
+        few_rows,
+        few_points,
+    ):
         said = doubt(it)
         if said is not None:
             yield said
@@ -181,6 +196,34 @@ def other_starts(it: Fitted) -> str | None:
                 "n_components"
             )
     return None
+
+
+def single_cells(it: Fitted) -> str | None:
+    """Flagged rows are bad in a cell or two, each in others."""
+    probe = it.probe
+    if it.cells or probe is None or not probe.in_features or probe.Z.shape[1] < FEWEST_CELLS:
+        return None
+    flagged = np.flatnonzero(it.distances[probe.rows] > 1)
+    if len(flagged) < max(FEWEST_FLAGGED, SHARE_FLAGGED * len(probe.rows)):
+        return None
+    C = probe.Z[flagged] if it.fit.mean is None else probe.Z[flagged] - it.fit.mean
+    E = np.abs(C - (C @ it.fit.V) @ it.fit.V.T)
+    size = np.max(E, axis=1, keepdims=True)
+    squares = np.square(E / np.where(size > 0, size, 1.0))
+    two = np.argpartition(squares, -CELLS_EACH, axis=1)[:, -CELLS_EACH:]
+    share = np.sum(np.take_along_axis(squares, two, axis=1), axis=1)
+    off = it.fit.orthogonal_distances[probe.rows[flagged]] > it.limit
+    few = off & (share > MOST_OF_IT * np.sum(squares, axis=1))
+    n_few, columns = int(np.count_nonzero(few)), len(np.unique(np.argmax(squares[few], axis=1)))
+    different = columns >= max(DIFFERENT_COLUMNS, min(n_few, E.shape[1]) / 2)
+    if 2 * n_few < len(flagged) or not different:
+        return None
+    return (
+        f"of {whole(len(flagged))} flagged rows{'' if probe.known else ' looked at'}, "
+        f"{whole(n_few)} are off the subspace in one or two cells each, in {whole(columns)} "
+        "different columns. With cells=True such cells count as missing, and the rest of the row "
+        "is kept"
+    )
 
 
 def by_rank(probe: Probe) -> str:

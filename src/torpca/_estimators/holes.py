@@ -12,16 +12,21 @@ from scipy import sparse
 from torpca._core.problem import check_finite
 from torpca._estimators.stability import Probe
 from torpca._missing.cells import WithoutCells, judged_cells, without_bad_cells
-from torpca._missing.check import infinite
+from torpca._missing.check import infinite, name_of
 from torpca._missing.completion import Completion, Filled
 from torpca._missing.fit import RowsFit, freedom_of
 from torpca._missing.impute import impute_like
+from torpca._numbers import counted
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Rows
 from torpca._sources.views import Zeroed
+from torpca._stats.sentinels import sentinels
+from torpca._warn import warn
 
-# Rows whose distances tell how much these vary.
-MOST_ROWS = 20_000
+# Rows whose distances tell how much these vary, and rows that tell it of single features.
+MOST_ROWS, PROBE_ROWS = 20_000, 500
+# Numbers among which those are looked for that may stand for missing values, or rows at least.
+MOST_NUMBERS, FEWEST_ROWS = 2**16, 50
 
 
 class Holes:
@@ -151,6 +156,22 @@ class Holes:
                 raise infinite(source, bad)
         return self._view(source), magnitudes
 
+    def _warn_of_sentinels(self, source: RowSource, rows: npt.NDArray[np.intp]) -> None:
+        """Warn of numbers among some rows that may stand for missing values."""
+        few = max(FEWEST_ROWS, MOST_NUMBERS // source.shape[1])
+        found = sentinels(source.take(rows[:: 1 + len(rows) // few]))
+        if not found:
+            return
+        feature, value, count = found[0]
+        more = f", and {counted(len(found) - 1, 'more column')} likewise" if len(found) > 1 else ""
+        values = sorted({s.value for s in found})
+        warn(
+            f"{type(self).__name__}: column {name_of(source, feature)!r} has {value:g} in "
+            f"{counted(count, 'row')}, far from all its other numbers{more}. If that stands for a "
+            f"missing value, give missing_values={[float(f'{v:g}') for v in values]}.",
+            RuntimeWarning,
+        )
+
     def _keep_noise(self, found: RowsFit, probe: Probe | None, weights: Floats) -> None:
         """Remember how far good rows are from the subspace, feature by feature."""
         fit = found.fit
@@ -167,9 +188,10 @@ class Holes:
             self._freedom = freedom_of(fit.orthogonal_distances[some], w, d, k)
             return
         w = fit.weights[probe.rows] * probe.weights
-        C = probe.Z if fit.mean is None else probe.Z - fit.mean
-        E = (C - (C @ fit.V) @ fit.V.T)[w > 0]
-        w = w[w > 0]
+        few = np.flatnonzero(w)[:: 1 + np.count_nonzero(w) // PROBE_ROWS]
+        Z, w = probe.Z[few], w[few]
+        C = Z if fit.mean is None else Z - fit.mean
+        E = C - (C @ fit.V) @ fit.V.T
         unit = float(np.max(np.abs(E), initial=0.0)) or 1.0
         squares = np.square(E / unit)
         self._feature_noise = unit * np.sqrt(w @ squares / max(float(np.sum(w)), 1e-300))

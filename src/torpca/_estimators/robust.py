@@ -260,9 +260,12 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
                 trimmed=not isinstance(self.trim, str),
                 scales_agreed=scaled is None or scaled.agreed,
                 probe=self._probe,
+                cells=bool(self.cells),
             )
             for doubt in doubts(about):
                 warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning)
+        if self._probe is not None:
+            self._warn_of_sentinels(source, self._probe.rows)
         return self
 
     def __sklearn_tags__(self) -> Any:
