@@ -40,7 +40,7 @@ CHANGED, CHANGED_ROWS = 0.02, 2
 # most so many in a row, which make so much of its squared residual, in so many columns at least and
 # in half of those that may be.
 FEWEST_FLAGGED, SHARE_FLAGGED = 10, 0.03
-CELLS_EACH, MOST_OF_IT, DIFFERENT_COLUMNS, FEWEST_CELLS = 2, 0.7, 3, 5
+CELLS_EACH, MOST_OF_IT, DIFFERENT_COLUMNS, FEWEST_CELLS = 2, 0.7, 3, 10
 # Two groups are apart if their means differ by this many standard deviations of the rows within
 # them: 2.7 for the halves of Gaussian rows, 3.5 of uniform ones. A group of a smaller share is not
 # one. Nor are two values of a feature, with which groups have at least this correlation.

@@ -37,15 +37,13 @@ def far_origin(source: RowSource, weights: Floats) -> Floats | None:
 
 def _middle_if_far(X: npt.NDArray[np.float64], far: float) -> Floats | None:
     """The middle number of each feature of X (m, d), if that is far from zero."""
-    X = X[~np.any(np.isinf(X), axis=1)]
+    whole = np.all(np.isfinite(X), axis=1)
+    if not np.all(whole):
+        X = _with_middles(X[~np.any(np.isinf(X), axis=1)])
     if len(X) < 2:
         return None
-    # One of the numbers, not a mean of two: differences from it are exact. NaN comes last.
-    missing = np.isnan(X)
-    count = len(X) - np.count_nonzero(missing, axis=0)
-    origin: Floats = np.take_along_axis(np.sort(X, axis=0), (count // 2)[None], axis=0)[0]
-    origin = np.where(count > 0, origin, 0.0)
-    X = np.where(missing, origin, X)
+    # One of the numbers, not a mean of two: differences from it are exact.
+    origin: Floats = np.sort(X, axis=0)[len(X) // 2]
     size = float(np.max(np.abs(origin)))
     if size == 0.0:
         return None
@@ -55,3 +53,14 @@ def _middle_if_far(X: npt.NDArray[np.float64], far: float) -> Floats | None:
     if spread == 0.0:
         spread = np.min(away[away > 0], initial=np.inf)
     return origin if far * spread < 1.0 else None
+
+
+def _with_middles(X: npt.NDArray[np.float64]) -> Floats:
+    """X (m, d) with the middle number of each feature in place of NaN; zero if there is none."""
+    if len(X) == 0:
+        return X
+    missing = np.isnan(X)
+    count = len(X) - np.count_nonzero(missing, axis=0)
+    # NaN comes last.
+    middle = np.take_along_axis(np.sort(X, axis=0), (count // 2)[None], axis=0)
+    return np.where(missing, np.where(count > 0, middle, 0.0), X)
