@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from torpca._missing.completion import Completion, in_pieces
 from torpca._sources import RowSource
-from torpca._sources.base import Array, Floats, Mask, Rows, place
+from torpca._sources.base import Array, Floats, Mask, Rows, place, to_numpy
 from torpca._sources.views import View
 from torpca._stats.draw import some_rows
 from torpca._stats.one_step import medians
@@ -49,7 +49,9 @@ def _judged(xp: Any, model: Completion, block: Array) -> tuple[Array, Array]:
     z = standardised(xp, model, block, None)
     beyond = xp.abs(z) > CUT  # not where a cell is missing
     if xp is not np:
-        return _looked_at_again(xp, model, block, z)
+        some = xp.any(beyond, axis=1)[:, None]
+        again, bad = _looked_at_again(xp, model, block, z)
+        return xp.where(some, again, z), bad & some
     some = np.flatnonzero(np.any(beyond, axis=1))
     if len(some):
         z[some], beyond[some] = _looked_at_again(np, model, block[some], z[some])
@@ -137,7 +139,7 @@ def cell_outliers(source: RowSource, model: Completion) -> sparse.csr_array:
     for xp, _, block in source.blocks():
         z, bad = judged_cells(xp, model, block)
         signs = xp.where(bad, xp.sign(z), 0.0)
-        parts.append(sparse.csr_array(np.asarray(signs).astype(np.int8)))
+        parts.append(sparse.csr_array(to_numpy(signs).astype(np.int8)))
     return sparse.vstack(parts, format="csr") if parts else sparse.csr_array(source.shape)
 
 

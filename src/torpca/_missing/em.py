@@ -163,4 +163,5 @@ def settled(
 
 def chance(model: Completion, n: float) -> float:
     """Sine of the angle that a subspace fitted to n rows is off by, about."""
-    return min(norm(model.noise) / max(np.sqrt(n) * float(model.deviations[-1]), 1e-300), 1.0)
+    last = float(model.deviations[-1]) if len(model.deviations) else 0.0
+    return min(norm(model.noise) / max(np.sqrt(n) * last, 1e-300), 1.0)

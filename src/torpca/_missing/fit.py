@@ -15,6 +15,7 @@ from torpca._missing.completion import Completion, Filled, count_observed, unjud
 from torpca._missing.em import chance, settled
 from torpca._missing.screen import Screen
 from torpca._missing.start import first_completion
+from torpca._numbers import counted
 from torpca._robust.describe import RobustFit
 from torpca._robust.fit import robust_fit
 from torpca._robust.options import Options
@@ -117,7 +118,9 @@ def rounds(
         n = float(np.sum(kept))
         same = before is not None and float(np.sum(np.abs(kept - before))) <= SETTLED * n
         moved = subspace_change(completion.V, fit.V)
-        if same or moved <= NEAR_CHANCE * chance(by_fit(fit, completion), n):
+        near = moved <= NEAR_CHANCE * chance(by_fit(fit, completion), n)
+        # The first completion is none by rows that a fit kept.
+        if completion.freedom is not None and (same or near):
             break
         completion = completion_of(source, fit, kept, options)
     return RowsFit(fit, filled, by_fit(fit, completion), source, n_observed)
@@ -171,8 +174,9 @@ def judged(sample_weight: Floats, n_observed: npt.NDArray[np.intp], k: int) -> F
     count = int(np.count_nonzero(weights))
     if count < max(2, k + 1):
         raise ValueError(
-            f"Only {count} rows of X have more than {k} cells, which is what {k} components take "
-            "to say anything about a row. Ask for fewer components, leave columns with many holes "
+            f"Only {counted(count, 'row')} of X {'has' if count == 1 else 'have'} more than "
+            f"{counted(k, 'cell')}, so there is too little to go by for "
+            f"{counted(k, 'component')}. Ask for fewer components, leave columns with many holes "
             "out, or give more rows."
         )
     return weights
