@@ -119,7 +119,7 @@ def test_missing_numbers(table):
     lines = table.read_text().splitlines()
     lines[5] = lines[5].rsplit(",", 1)[0] + ","
     table.write_text("\n".join(lines) + "\n")
-    refused = run("fit", "table.csv")
+    refused = run("fit", "table.csv", "--missing", "error")
     assert refused.exit_code == 1
     assert "drop-rows" in refused.output
     assert not Path("torpca-table").exists()

@@ -61,7 +61,7 @@ FILES = {
     "text only": ("a.csv", lambda: b"a,b\nx,y\nz,w\n", ["no column of numbers"]),
     "ragged": ("a.csv", lambda: b"a,b,c\n1,2,3\n4,5\n6,7,8\n", ["Line 3", "2 cells"]),
     "mixed types": ("a.csv", lambda: b"a,b\n1,2\n4,five\n7,8\n9,3\n", ["'five' in row 2"]),
-    "NaN": ("a.csv", lambda: b"a,b\n1,2\n4,nan\n7,8\n", ["1 missing value", "drop-rows"]),
+    "no values": ("a.csv", lambda: b"a,b\n,\nnan,\n", ["no column of numbers", "no values"]),
     "infinite": ("a.csv", lambda: b"a,b\n1,2\n4,inf\n7,8\n", ["1 infinite value"]),
     "duplicate names": ("a.csv", lambda: b"a,a,b\n1,2,3\n4,5,6\n", ["more than once: 'a'"]),
     "wrong delimiter": ("a.csv", lambda: b"a;b;c\n1;2;3\n4;5;6\n", ["--delimiter ';'"]),

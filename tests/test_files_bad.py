@@ -284,7 +284,7 @@ def test_bad_files(tmp_path, case):
 def test_bad_options(tmp_path):
     path = csv(tmp_path, "id,a,b\nx,1,2\n")
     for options, message in (
-        ({"missing": "ignore"}, "'error' or 'drop-rows'"),
+        ({"missing": "ignore"}, "'model', 'drop-rows' or 'error'"),
         ({"delimiter": "::"}, "one character"),
         ({"delimiter": ""}, "one character"),
         ({"columns": []}, "No columns were named"),

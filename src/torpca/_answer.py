@@ -11,13 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._core.loop import Iteration
+from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._estimators.stability import Stability
+from torpca._missing.completion import Filled
+from torpca._missing_cells import MissingCells, missing_cells, none_missing
 from torpca._names import feature_names
 from torpca._ordinary import largest_angle, ordinary_pca
 from torpca._select.rank import RankChoice
 from torpca._shares import signed_shares
-from torpca._sources import as_source
+from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
 
 # Features named for a row, and flagged rows, the most extreme, for which all are kept: so many of
@@ -27,6 +30,16 @@ TOP_FEATURES, DETAILED, DETAILED_NUMBERS, LEAST_DETAILED = 5, 200, 2**24, 10
 SAMPLED = 20_000
 # Many times a limit; more can be no more than infinite.
 LARGEST = 1e300
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Rows of a table that were left out, (m,)."""
+
+    ids: npt.NDArray[np.str_] = field(default_factory=lambda: np.zeros(0, dtype=np.str_))
+    """What they are called."""
+    numbers: npt.NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    """Their numbers in the table, counted from 1."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +54,12 @@ class Answer:
     names: tuple[str, ...] = field(repr=False)
     """Names of the features, (d,)."""
     types: npt.NDArray[np.str_] = field(repr=False)
-    """"regular", "good leverage", "orthogonal" or "bad leverage", (n,)."""
+    """"regular", "good leverage", "orthogonal", "bad leverage" or, of rows of too few cells,
+    "unknown", (n,)."""
     flagged: npt.NDArray[np.bool_] = field(repr=False)
     """Rows labelled as outliers, (n,)."""
     score_distances: Floats = field(repr=False)
+    """NaN for rows that cannot be judged, as the two below."""
     orthogonal_distances: Floats = field(repr=False)
     cutoffs: Mapping[str, float]
     times: Floats = field(repr=False)
@@ -87,6 +102,20 @@ class Answer:
     """Whether the rows are others than those of the fit."""
     stability: Stability | None = None
     """What becomes of the fit with other choices, where that is known."""
+    missing: MissingCells = field(default_factory=lambda: none_missing(0, 0), repr=False)
+    """How many cells are missing, and where."""
+    dropped: Dropped = field(default_factory=lambda: Dropped(), repr=False)
+    """Rows of the table that were left out because a cell is missing."""
+
+    @cached_property
+    def unknown(self) -> npt.NDArray[np.intp]:
+        """Numbers of the rows that have too few cells to be judged."""
+        return np.flatnonzero(self.types == UNKNOWN)
+
+    @property
+    def n_judged(self) -> int:
+        """Number of the others."""
+        return len(self.ids) - len(self.unknown)
 
     @cached_property
     def numbered(self) -> bool:
@@ -105,33 +134,27 @@ def answer(
     new: bool = False,
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
+    missing: MissingCells | None = None,
+    dropped: Dropped | None = None,
 ) -> Answer:
     """What a fitted `model` says about rows X (n, d): those it was fitted to, or `new` ones.
 
     `ids` are labels of the rows, by default their `numbers` in the table, which count from 1;
-    `names` those of the features, by default what the model was told, or x0, x1, ...
+    `names` those of the features, by default what the model was told, or x0, x1, ... Cells that
+    are `missing` are counted unless somebody has; `dropped` are rows that were left out before.
     """
     source = as_source(X)
     n, d = source.shape
-    if new or not hasattr(model, "score_distances_"):  # it comes from a file
-        distances: tuple[Any, Any] = model.distances(X)
-    else:
-        distances = model.score_distances_, model.orthogonal_distances_
-    score, orthogonal = (np.asarray(to_numpy(a), dtype=np.float64) for a in distances)
-    types = model._types(score, orthogonal)
-    flagged = types != "regular"
-    extremeness = -model._scores(score, orthogonal)
-    limits = model.cutoffs_["score"], model.cutoffs_["orthogonal"]
-    beyond_zero = ((limits[0] == 0) & (score > 0)) | ((limits[1] == 0) & (orthogonal > 0))
-    extreme = np.flatnonzero(flagged)
-    extreme = extreme[np.argsort(-extremeness[extreme], kind="stable")]
+    missing = missing_cells(source) if missing is None else missing
+    full = without_holes(model, source, missing)
+    judged = judged_by(model, X, new)
     if names is None:
         names = getattr(model, "feature_names_in_", feature_names(d))
     names = tuple(str(name) for name in names)
     numbers = np.arange(1, n + 1) if numbers is None else numbers
-    plain = ordinary_pca(source, model.n_components_, bool(model.center), model._feature_scale)
-    shares = top_shares(model, source, extreme)
-    sampled = np.flatnonzero(~flagged)
+    plain = ordinary_pca(full, model.n_components_, bool(model.center), model._feature_scale)
+    shares = top_shares(model, full, judged.extreme)
+    sampled = np.flatnonzero(judged.types == "regular")
     if len(sampled) > SAMPLED:
         sampled = np.sort(np.random.default_rng(0).choice(sampled, SAMPLED, replace=False))
     V = np.asarray(to_numpy(model.components_), dtype=np.float64)
@@ -140,12 +163,8 @@ def answer(
         ids=np.asarray(numbers if ids is None else ids).astype(str),
         numbers=numbers,
         names=names,
-        types=types,
-        flagged=flagged,
-        score_distances=score,
-        orthogonal_distances=orthogonal,
         cutoffs=dict(model.cutoffs_),
-        times=np.where(beyond_zero, np.inf, np.minimum(extremeness, LARGEST)),
+        **vars(judged),
         scores=np.asarray(to_numpy(model.transform(X)), dtype=np.float64),
         plain_scores=plain.scores,
         components=V,
@@ -154,7 +173,6 @@ def answer(
         explained=np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64),
         plain_explained=plain.explained,
         angle=largest_angle(V.T, plain.V),
-        extreme=extreme,
         features=shares.named(names),
         contributions=shares.all,
         # Rows of a lower rank have fewer components than were chosen.
@@ -164,10 +182,53 @@ def answer(
         notes=tuple(notes),
         warnings=tuple(warnings),
         sampled=sampled,
-        sampled_features=top_shares(model, source, sampled).named(names),
+        sampled_features=top_shares(model, full, sampled).named(names),
         new=new,
         stability=None if new else getattr(model, "stability_", None),
+        missing=missing,
+        dropped=Dropped() if dropped is None else dropped,
     )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What becomes of the rows; see `Answer`."""
+
+    types: npt.NDArray[np.str_]
+    flagged: npt.NDArray[np.bool_]
+    score_distances: Floats
+    orthogonal_distances: Floats
+    times: Floats
+    extreme: npt.NDArray[np.intp]
+
+
+def judged_by(model: OutlierRobustPCA, X: Any, new: bool) -> Judged:
+    """Distances and labels of rows, as a fitted `model` has them or measures them."""
+    if new or not hasattr(model, "score_distances_"):  # it comes from a file
+        distances: tuple[Any, Any] = model.distances(X)
+    else:
+        distances = model.score_distances_, model.orthogonal_distances_
+    score, orthogonal = (np.asarray(to_numpy(a), dtype=np.float64) for a in distances)
+    types = model._types(score, orthogonal)
+    flagged = ~np.isin(types, ("regular", UNKNOWN))
+    extremeness = -model._scores(score, orthogonal)
+    limits = model.cutoffs_["score"], model.cutoffs_["orthogonal"]
+    beyond_zero = ((limits[0] == 0) & (score > 0)) | ((limits[1] == 0) & (orthogonal > 0))
+    times = np.where(beyond_zero, np.inf, np.minimum(extremeness, LARGEST))
+    extreme = np.flatnonzero(flagged)
+    extreme = extreme[np.argsort(-extremeness[extreme], kind="stable")]
+    return Judged(types, flagged, score, orthogonal, times, extreme)
+
+
+def without_holes(model: OutlierRobustPCA, source: RowSource, missing: MissingCells) -> RowSource:
+    """The rows as the model completes them, which is how it measures them.
+
+    Ordinary PCA is of these rows, too: else it would differ from the model for what is missing, and
+    not only for the bad rows.
+    """
+    if not np.any(missing.of_rows):
+        return source
+    return Filled(source, model._completion(), source.shape[1] - missing.of_rows)
 
 
 # ---- which features ------------------------------------------------------------------------------

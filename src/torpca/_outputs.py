@@ -18,8 +18,10 @@ import numpy.typing as npt
 from torpca._answer import Answer
 from torpca._atomic import atomic_write
 from torpca._bands import main_bands, shortened
+from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.settled import still_moving
 from torpca._estimators.words import reason_for_rank
+from torpca._missing_words import how_much, missing_summary, what_was_done
 from torpca._names import FROM_ONE
 from torpca._numbers import counted, figures, whole
 
@@ -28,6 +30,8 @@ MOST_EXTREME, FEATURES_IN_TEXT = 10, 3
 # Rows made into text at a time, so that a long table takes little memory.
 ROWS_AT_ONCE = 20_000
 KINDS = ("bad leverage", "orthogonal", "good leverage")
+# The type of rows that were left out; they are neither inliers nor outliers.
+DROPPED = "dropped"
 # What a spreadsheet takes for the beginning of a formula, also in full width.
 FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 A_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
@@ -48,11 +52,16 @@ def scores_table(answer: Answer) -> dict[str, npt.NDArray[Any]]:
     -------
     dict of ndarray of shape (n,)
         "row", its id, or if it has none its number in the table, counted from 1;
-        "label", "outlier" for all that `predict` labels -1 and else "inlier";
-        "type"; "score_distance"; "orthogonal_distance"; "pc1" to "pck", the coordinates on the
-        components; "top_features", for outliers the features that made them so, each with its
-        signed share of the squared distance, such as "x3 +61%, x7 -20%" (x3 is too large and x7
-        too small), and for inliers nothing.
+        "label", "outlier" for all that `predict` labels -1, "unknown" for rows that cannot be
+        judged, and else "inlier"; "type"; "score_distance"; "orthogonal_distance"; "pc1" to "pck",
+        the coordinates on the components; "top_features", for outliers the features that made them
+        so, each with its signed share of the squared distance, such as "x3 +61%, x7 -20%" (x3 is
+        too large and x7 too small), and for others nothing.
+
+    Notes
+    -----
+    All rows are there, in the order of the table. Those with too few cells have the type "unknown";
+    those that were left out the type "dropped" and no coordinates. Distances of both are NaN.
 
     Examples
     --------
@@ -65,14 +74,29 @@ def scores_table(answer: Answer) -> dict[str, npt.NDArray[Any]]:
     """
     top = np.full(len(answer.ids), "", dtype=object)
     top[answer.extreme] = [_features_text(features) for features in answer.features]
-    return {
+    label = np.where(answer.flagged, "outlier", "inlier")
+    table: dict[str, npt.NDArray[Any]] = {
         "row": answer.ids,
-        "label": np.where(answer.flagged, "outlier", "inlier"),
+        "label": np.where(answer.types == UNKNOWN, UNKNOWN, label),
         "type": answer.types,
         "score_distance": answer.score_distances,
         "orthogonal_distance": answer.orthogonal_distances,
         **{f"pc{j}": column for j, column in enumerate(answer.scores.T, start=1)},
         "top_features": top,
+    }
+    return _with_dropped(table, answer) if len(answer.dropped.ids) else table
+
+
+def _with_dropped(table: dict[str, npt.NDArray[Any]], answer: Answer) -> dict[str, Any]:
+    """The table with lines for the rows that were left out, where they were."""
+    dropped, m = answer.dropped, len(answer.dropped.ids)
+    order = np.argsort(np.concatenate([answer.numbers, dropped.numbers]), kind="stable")
+    lines = {"row": dropped.ids, "label": np.full(m, UNKNOWN), "type": np.full(m, DROPPED)}
+    lines["top_features"] = np.full(m, "", dtype=object)
+    nothing = np.full(m, np.nan)
+    return {
+        name: np.concatenate([column, lines.get(name, nothing)])[order]
+        for name, column in table.items()
     }
 
 
@@ -136,10 +160,14 @@ def _blocks(table: dict[str, npt.NDArray[Any]]) -> Iterator[list[list[Any]]]:
     """Columns as lists, a few rows at a time, with no text that a spreadsheet would run."""
     n = len(table["row"])
     for start in range(0, n, ROWS_AT_ONCE):
-        block = [column[start : start + ROWS_AT_ONCE].tolist() for column in table.values()]
+        parts = [column[start : start + ROWS_AT_ONCE] for column in table.values()]
+        block = [part.tolist() for part in parts]
         for place, name in enumerate(table):
             if name in ("row", "top_features"):
                 block[place] = [no_formula(text) for text in block[place]]
+            elif parts[place].dtype.kind == "f" and np.isnan(parts[place]).any():
+                # What is not known is an empty cell.
+                block[place] = ["" if value != value else value for value in block[place]]
         yield block
 
 
@@ -152,7 +180,7 @@ def no_formula(text: str) -> str:
 def _arrow(pyarrow: Any, column: npt.NDArray[Any]) -> Any:
     """A column as pyarrow has it."""
     if column.dtype.kind == "f":
-        return pyarrow.array(np.ascontiguousarray(column))
+        return pyarrow.array(np.ascontiguousarray(column), from_pandas=True)  # NaN is null
     try:
         return pyarrow.array(column, type=pyarrow.string())
     except UnicodeError:
@@ -179,6 +207,10 @@ def summary(answer: Answer) -> dict[str, Any]:
         the "gap" after the last of them and the share "explained" of the variance that the rank
         was chosen from;
         "flagged": "rows" in all, their "share", and the number of each type;
+        "missing": how many "cells" are, as a "share" of all, in how many "rows", how many rows
+        were "dropped" for it and how many have too few cells to be judged ("unknown"), the
+        "columns" with most missing cells, and the shares of the cells that are missing in flagged
+        and in other rows;
         "limits" on the two distances;
         "most_extreme": up to ten rows, each with its id ("row"), its "number" in the table,
         counted from 1, its "type", distances, how many "times_limit" the larger of them is, and
@@ -218,6 +250,7 @@ def summary(answer: Answer) -> dict[str, Any]:
             "share": flagged / n if n else 0.0,
             **{kind: int(np.count_nonzero(answer.types == kind)) for kind in KINDS},
         },
+        "missing": missing_summary(answer),
         "limits": {name: _number(limit) for name, limit in answer.cutoffs.items()},
         "most_extreme": [
             _row(answer, place) for place in range(len(answer.extreme))[:MOST_EXTREME]
@@ -291,6 +324,8 @@ def summary_text(answer: Answer) -> str:
         f"({flagged['share']:.1%}): "
         + ", ".join(f"{whole(flagged[kind])} {kind}" for kind in KINDS),
     }
+    if told["missing"]["cells"]:
+        facts["missing"] = f"{how_much(answer)}: {what_was_done(answer)}"
     if not answer.new:
         facts["variance explained"] = (
             f"{_percent(explained['without_bad_rows'])} without the bad rows; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ from torpca._atomic import refuse_file, refuse_folder
 from torpca._cli.data import Data, keep_inputs, listed
 from torpca._cli.demo import ABOUT, write_csv
 from torpca._cli.errors import one_sentence
+from torpca._cli.options import as_json, force, rank_option, reading, reading_complete
 from torpca._cli.results import Results
-from torpca._cli.run import REPORT, RESULTS, fit, rank_of, write_all
+from torpca._cli.run import REPORT, RESULTS, fit, write_all
 from torpca._compare import compare
 from torpca._estimators.robust import OutlierRobustPCA
+from torpca._files import FileTable
+from torpca._numbers import counted
 from torpca._outputs import summary, summary_text, write_scores
 from torpca._report import write_report
 
@@ -65,49 +69,6 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
     return make
 
 
-def reading(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say how to read a table."""
-    for option in (
-        click.option(
-            "--header/--no-header",
-            default=None,
-            help="Whether a text file begins with a line of names; default: it does.",
-        ),
-        click.option("--decimal", help="What stands before decimals: . or ,; default: a point."),
-        click.option("--delimiter", help="What separates the columns of a text file."),
-        click.option(
-            "--missing",
-            type=click.Choice(["error", "drop-rows"]),
-            help="What to do with rows that lack a number; default: error.",
-        ),
-        click.option("--exclude", help="Columns not to use, separated by commas."),
-        click.option("--columns", help="Columns to use, separated by commas."),
-        click.option("--id-column", help="Column with the labels of the rows."),
-    ):
-        function = option(function)
-    return function
-
-
-def typed_rank(context: click.Context, option: click.Parameter, text: str) -> int | float | str:
-    """Number of components from what was typed."""
-    try:
-        return rank_of(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-
-
-rank_option = click.option(
-    "-k",
-    "rank",
-    default="auto",
-    show_default=True,
-    callback=typed_rank,
-    help="Components: a number, a share of the variance such as 0.9, or auto.",
-)
-as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-force = click.option("--force", is_flag=True, help="Replace results that are there.")
-
-
 def default_folder(data: str) -> Path:
     """Folder for the results, where we are: torpca- and the file's name."""
     stem = Path(Path(data).name.removesuffix(".gz")).stem.lstrip(".") if data != "-" else "stdin"
@@ -121,7 +82,7 @@ def tell(found: Answer, as_json: bool, **places: Path) -> None:
         return
     click.echo(summary_text(found))
     if "folder" in places:
-        places = {"report": places["folder"] / REPORT}
+        places["report"] = places.pop("folder") / REPORT
     for name, path in places.items():
         click.echo(f"\n{name.capitalize()}: {path}")
 
@@ -135,8 +96,14 @@ def tell(found: Answer, as_json: bool, **places: Path) -> None:
     "--scores",
     "table",
     type=click.Choice(["parquet", "csv"]),
-    help="Format of the table of scores; default: csv, and parquet for long tables.",
+    help="Format of scores and imputed cells; default: csv, and parquet for long tables.",
 )
+@click.option(
+    "--impute",
+    is_flag=True,
+    help="Write the table with its missing cells filled, too: imputed.csv or imputed.parquet.",
+)
+@click.option("--cells", is_flag=True, help="Single cells may be bad as well as whole rows.")
 @force
 @as_json
 @reading
@@ -146,6 +113,8 @@ def fit_command(
     out: Path | None,
     scale: bool,
     table: str | None,
+    impute: bool,
+    cells: bool,
     force: bool,
     as_json: bool,
     **how: Any,
@@ -159,18 +128,24 @@ def fit_command(
     Examples:
       torpca fit spectra.csv --id-column sample
       torpca fit measurements.parquet -k 5 --out results --scores parquet
-      torpca fit export.csv --delimiter ";" --decimal "," --missing drop-rows
+      torpca fit export.csv --delimiter ";" --decimal "," --na-values -999 --impute
       zcat big.csv.gz | torpca fit - --columns a,b,c --json
     """
+    if impute and how["missing"] == "drop-rows":
+        raise click.UsageError(
+            "--impute fills missing cells, but --missing drop-rows leaves their rows out. Leave "
+            "one of the two out."
+        )
     folder = out or default_folder(data)
     refuse_folder(folder, force, RESULTS)
     keep_inputs([folder / name for name in RESULTS], [data])
     what = Data(data, **how)
     rows = what.read()
-    found = fit(rows, rank, scale=scale, title=what.title)
+    found = fit(rows, rank, scale=scale, title=what.title, cells=cells)
     table = table or ("csv" if len(rows.ids) <= LONG else "parquet")
-    write_all(found, folder, table=table, data=what, force=force)
-    tell(found.answer, as_json, folder=folder)
+    write_all(found, folder, table=table, data=what, force=force, impute=impute)
+    filled = {"imputed": folder / f"imputed.{table}"} if impute else {}
+    tell(found.answer, as_json, folder=folder, **filled)
 
 
 @command("score")
@@ -237,13 +212,27 @@ def report_command(
     click.echo(json.dumps({"report": str(path)}) if as_json else f"Report: {path}")
 
 
+def complete(data: Data) -> FileTable:
+    """The table, in which nothing is missing: most methods that are compared could not do it."""
+    # Read as for a model, so that the error does not name an option that would not help here.
+    allowed = data.missing == "drop-rows"
+    rows = (data if allowed else replace(data, missing="model")).read()
+    if not allowed and rows.missing is not None and rows.missing.cells:
+        raise ValueError(
+            f"{data.title} has {counted(rows.missing.cells, 'missing value')}, in "
+            f"{counted(rows.missing.rows, 'row')}, and methods are compared on complete rows. "
+            "Leave those rows out with --missing drop-rows, or columns with --exclude."
+        )
+    return rows
+
+
 @command("compare")
 @click.argument("data")
 @rank_option
 @click.option("--methods", help="Methods, separated by commas; default: a handful of fast ones.")
 @click.option("--fraction", type=float, help="Share of bad rows, for methods that ask for it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
-@reading
+@reading_complete
 def compare_command(
     data: str,
     rank: int | float | str,
@@ -261,7 +250,7 @@ def compare_command(
       torpca compare spectra.csv
       torpca compare spectra.csv -k 3 --methods OutlierRobustPCA,robpca,ransac --fraction 0.2
     """
-    rows = Data(data, **how).read()
+    rows = complete(Data(data, **how))
     k = rank if isinstance(rank, int) else OutlierRobustPCA(rank).fit(rows.X).n_components_
     found = compare(rows.X, int(k), listed(methods), fraction=fraction)
     if as_json:

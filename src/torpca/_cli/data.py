@@ -21,6 +21,7 @@ class Data:
     columns: str | None = None
     exclude: str | None = None
     missing: str | None = None
+    na_values: Sequence[str] | None = None
     delimiter: str | None = None
     decimal: str | None = None
     header: bool | None = None
@@ -39,7 +40,9 @@ class Data:
                 exclude=(listed(self.exclude) or ()) if names is None else (),
                 id_column=self.id_column,
                 id_if_there=id_if_there,
-                missing=self.missing or "error",
+                missing=self.missing or "model",
+                na_values=self.na_values or (),
+                empty_too=names is not None,  # a model knows what belongs there
                 delimiter=self.delimiter,
                 decimal=self.decimal or ".",
                 header=self.header is not False,

@@ -31,9 +31,14 @@ def reading(path: str) -> Iterator[Callable[[int, int | None], None] | None]:
 
 
 @contextmanager
-def watched(X: Any, what: str) -> Iterator[RowSource]:
-    """Rows of X, with a bar for every pass over them if there are many and someone is looking."""
+def watched(X: Any, what: str, names: tuple[str, ...] | None = None) -> Iterator[RowSource]:
+    """Rows of X, with a bar for every pass over them if there are many and someone is looking.
+
+    `names` are those of the features, by which warnings and errors call them.
+    """
     source = as_source(X)
+    if names is not None:
+        source.feature_names = names
     n, d = source.shape
     if n * d < LONG_WORK or not sys.stderr.isatty():
         yield source

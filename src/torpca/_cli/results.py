@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from torpca._answer import Answer, answer
+from torpca._answer import Answer, Dropped, answer
 from torpca._cli.data import Data, listed
 from torpca._cli.progress import watched
 from torpca._cli.run import MODEL, SUMMARY
@@ -49,7 +49,7 @@ class Results:
             return self._judge(data, title=data.title, new=True)
         same = {
             name: getattr(then, name)
-            for name in ("id_column", "missing", "delimiter", "decimal", "header")
+            for name in ("id_column", "missing", "na_values", "delimiter", "decimal", "header")
             if getattr(data, name) is None
         }
         named_by_then = data.id_column is None
@@ -108,7 +108,7 @@ class Results:
                 )
             del fitted.feature_names_in_  # rows are read in this order, and have no names then
         table = data.read(names, id_if_there)
-        with watched(table.X, "judging") as X:
+        with watched(table.X, "judging", table.names) as X:
             return answer(
                 fitted,
                 X,
@@ -119,4 +119,6 @@ class Results:
                 new=new,
                 notes=table.notes if notes is None else notes,
                 warnings=warnings,
+                missing=table.missing,
+                dropped=Dropped(table.dropped_ids, table.dropped),
             )

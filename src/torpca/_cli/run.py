@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from torpca._answer import Answer, answer
+from torpca._answer import Answer, Dropped, answer
 from torpca._atomic import atomic_folder
 from torpca._cli.data import Data
+from torpca._cli.imputed import write_imputed
 from torpca._cli.progress import watched
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._files import FileTable
@@ -23,7 +25,10 @@ from torpca._report import write_report
 
 MODEL, REPORT, SUMMARY = "model.npz", "report.html", "summary.json"
 # What a folder of results may hold.
-RESULTS = ("scores.csv", "scores.parquet", MODEL, REPORT, SUMMARY)
+RESULTS = (
+    *("scores.csv", "scores.parquet", "imputed.csv", "imputed.parquet"),
+    *(MODEL, REPORT, SUMMARY),
+)
 # A column is all there is to a component if this is its part in it, and that of the variance.
 ALONE, MOST = 0.999, 0.9
 
@@ -49,15 +54,19 @@ class Fitted:
 
     model: OutlierRobustPCA
     answer: Answer
+    table: FileTable
 
 
-def fit(table: FileTable, rank: int | float | str, *, scale: bool, title: str) -> Fitted:
+def fit(
+    table: FileTable, rank: int | float | str, *, scale: bool, title: str, cells: bool = False
+) -> Fitted:
     """Fit a table, and say what there is to say about it."""
+    options: dict[str, Any] = {"cells": True} if cells else {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with watched(table.X, "fitting") as X:
-            model = OutlierRobustPCA(rank, scale=scale).fit(X)
-        with watched(table.X, "describing") as X:
+        with watched(table.X, "fitting", table.names) as X:
+            model = OutlierRobustPCA(rank, scale=scale, **options).fit(X)
+        with watched(table.X, "describing", table.names) as X:
             told = answer(
                 model,
                 X,
@@ -67,10 +76,12 @@ def fit(table: FileTable, rank: int | float | str, *, scale: bool, title: str) -
                 title=title,
                 notes=[*table.notes, *about_units(model, table.names)],
                 warnings=list(dict.fromkeys(str(w.message) for w in caught)),
+                missing=table.missing,
+                dropped=Dropped(table.dropped_ids, table.dropped),
             )
     # Of rows without names a fit knows none; with them, columns of new rows are found by name.
     model.feature_names_in_ = np.array(table.names, dtype=object)
-    return Fitted(model, told)
+    return Fitted(model, told, table)
 
 
 def about_units(model: OutlierRobustPCA, names: Sequence[str]) -> list[str]:
@@ -87,10 +98,15 @@ def about_units(model: OutlierRobustPCA, names: Sequence[str]) -> list[str]:
     ]
 
 
-def write_all(fitted: Fitted, folder: Path, *, table: str, data: Data, force: bool) -> None:
+def write_all(
+    fitted: Fitted, folder: Path, *, table: str, data: Data, force: bool, impute: bool = False
+) -> None:
     """Write everything into `folder`, all of it or nothing; `table` is "parquet" or "csv"."""
     with atomic_folder(folder, force=force, names=RESULTS) as parts:
         write_scores(fitted.answer, parts / f"scores.{table}")
+        if impute:
+            filled = parts / f"imputed.{table}"
+            write_imputed(fitted.model, fitted.table, filled, data.id_column)
         save_model(fitted.model, parts / MODEL)
         write_report(fitted.answer, parts / REPORT)
         content = {**summary(fitted.answer), "data": data.to_dict()}

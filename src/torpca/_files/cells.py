@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._files.errors import TableError, need, shown
+from torpca._files.marks import Marks
 from torpca._numbers import counted
 from torpca._sources.base import Floats, Mask
 
@@ -93,16 +94,22 @@ class TextColumn:
     """What stands before the decimals of its numbers."""
     delimiter: str = ","
     """What stands between the cells of a row."""
+    marks: Marks | None = None
+    """What else means missing."""
     numbers: Seen = field(default_factory=Seen)
     truths: Seen = field(default_factory=Seen)
     words: Seen = field(default_factory=Seen)
 
     def read(self, cells: Any, start: int) -> Floats:
         """Values (n,) of an Arrow array of text whose first cell is in row `start`, from 0."""
+        if self.marks is not None:  # before the decimals, as they were given
+            cells = self.marks.cleared(cells)
         if self.decimal != ".":
             replace = need("pyarrow.compute", "cli", "Reading text").replace_substring
             cells = replace(cells, self.decimal, ".")
         values, others = numbers(cells)
+        if self.marks is not None:
+            values = self.marks.blanked(values)
         self.numbers.add(cells, np.flatnonzero(~np.isnan(values)), start)
         if len(others):
             true, is_truth = truths(cells.take(others))
@@ -144,8 +151,8 @@ class TextColumn:
         others = f" and {counted(more, 'other cell')}" if more else ""
         raise TableError(
             f"Column {shown(self.name)} of {title} holds {what}, but also {first}{others}. "
-            "Correct the file, leave such cells empty and use --missing drop-rows, or choose other "
-            "columns with --columns."
+            "Correct the file, say with --na-values (na_values=...) that this means missing, or "
+            "choose other columns with --columns."
         )
 
     def _text(self) -> str:

@@ -36,6 +36,8 @@ class Wanted:
     """The column that names the rows; it is none of those used."""
     id_if_there: bool = False
     """Whether that column may be missing."""
+    empty_too: bool = False
+    """Whether the columns to use may have no value at all."""
 
     def checked(self, title: str, names: Sequence[str]) -> Wanted:
         """The same for a table with columns `names`, all of which must be there, and once."""

@@ -53,23 +53,25 @@ class Gaps:
         if self.infinite_rows.any():
             raise TableError(
                 f"{title} has {counted(int(self.infinite.sum()), 'infinite value')}, "
-                f"{self._where(names, self.infinite, self.infinite_rows)}. Correct them, or leave "
-                "them empty in the file and use --missing drop-rows (missing='drop-rows')."
+                f"{self._where(names, self.infinite, self.infinite_rows)}. Correct them, or say "
+                "with --na-values inf,-inf (na_values=...) that they mean missing."
             )
         incomplete = self.incomplete_rows
-        if not incomplete.any():
+        if missing == "model" or not incomplete.any():
             return
         counts = np.where(self.empty_columns, 0, self.of_columns)
         where = self._where(names, counts, incomplete)
         total = counted(int(counts.sum()), "missing value")
         if missing == "error":
             raise TableError(
-                f"{title} has {total}, {where}. Leave those rows out with --missing drop-rows "
+                f"{title} has {total}, {where}. Judge rows by the cells they have with --missing "
+                "model (missing='model'), leave those rows out with --missing drop-rows "
                 "(missing='drop-rows'), or columns with --exclude (exclude=...)."
             )
         if incomplete.all():
             raise TableError(
-                f"{title} has {total}, {where}: no row is complete, so none would be left. Leave "
+                f"{title} has {total}, {where}: no row is complete, so none would be left. Judge "
+                "rows by the cells they have with --missing model (missing='model'), or leave "
                 "columns with many missing values out with --exclude (exclude=...)."
             )
 

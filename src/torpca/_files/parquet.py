@@ -45,7 +45,10 @@ class StoredParquet(Stored):
             raise TableError(f"{path} has no columns. Give a file with columns of numbers.")
         wanted = wanted.checked(str(path), names)
         self.id_column = wanted.id_column
-        reasons = [why_no_numbers(pa, kind) for kind in kinds]
+        reasons = [
+            "" if wanted.empty_too and pa.types.is_null(kind) else why_no_numbers(pa, kind)
+            for kind in kinds
+        ]
         if wanted.columns is None:  # an index of numbers is a feature if somebody says so
             index = index_columns(schema)
             reasons = [

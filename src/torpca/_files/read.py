@@ -12,6 +12,7 @@ from typing import Any
 from torpca._files import npy, parquet, text, zarr
 from torpca._files.choose import Wanted
 from torpca._files.errors import TableError, reason_of, shown, similar
+from torpca._files.marks import Marked
 from torpca._files.stored import Stored
 from torpca._files.table import FileTable, assemble
 
@@ -21,6 +22,7 @@ READABLE = (
 )
 # Numbers held at a time while a file is read, and the most that a table may take in memory.
 CHUNK_BYTES, MEMORY_BYTES = 2**23, 10**9
+MISSING = ("model", "drop-rows", "error")
 
 
 def read_table(
@@ -31,6 +33,8 @@ def read_table(
     id_column: str | None = None,
     id_if_there: bool = False,
     missing: str = "error",
+    na_values: Sequence[str | float] = (),
+    empty_too: bool = False,
     delimiter: str | None = None,
     decimal: str = ".",
     header: bool = True,
@@ -56,9 +60,16 @@ def read_table(
         Column that names the rows. By default they are counted from 1.
     id_if_there : bool, default=False
         Whether rows are numbered, too, if there is no such column.
-    missing : {"error", "drop-rows"}, default="error"
-        What to do about missing values: raise an error that says where they are, or leave out
-        the rows that have some. Columns without any value are left out in both cases.
+    missing : {"error", "drop-rows", "model"}, default="error"
+        What to do about missing values: raise an error that says where they are, leave out the
+        rows that have some, or keep them as NaN, for a model that judges rows by the cells they
+        have. Columns without any value are left out in all cases.
+    na_values : sequence of str or float, default=()
+        What means missing besides empty cells, NA and the like: numbers, such as -999, and for
+        text files any text. Nothing is taken for missing without being named here.
+    empty_too : bool, default=False
+        Whether `columns` without any value are kept, as NaN, where `missing` is "model": rows
+        that a model judges may be few.
     delimiter : str, optional
         What separates the cells of a text file. By default a tab for .tsv and .tab, else a comma.
     decimal : {".", ","}, default="."
@@ -100,14 +111,9 @@ def read_table(
     1 row of 3 was left out because a value is missing: 2, counted from 1.
     >>> folder.cleanup()
     """
-    if missing not in ("error", "drop-rows"):
-        raise TableError(f"missing={missing!r} must be 'error' or 'drop-rows'.")
-    columns = [columns] if isinstance(columns, str) else columns
-    exclude = [exclude] if isinstance(exclude, str) else exclude
-    if columns is not None and not columns:
-        raise TableError("No columns were named. Name at least two, or none to use all of numbers.")
-    wanted = Wanted(
-        None if columns is None else tuple(columns), tuple(exclude), id_column, id_if_there
+    na_values = [na_values] if isinstance(na_values, str | float | int) else na_values
+    wanted = wanted_of(
+        columns, exclude, missing, id_column=id_column, id_if_there=id_if_there, empty_too=empty_too
     )
     title = "standard input" if path == "-" else os.fspath(path)
     try:
@@ -116,6 +122,7 @@ def read_table(
             text_options={"delimiter": delimiter, "decimal": decimal, "header": header},
             memory_bytes=memory_bytes,
             progress=progress,
+            na_values=na_values,
             wanted=wanted,
             chunk_bytes=chunk_bytes,
         )
@@ -145,6 +152,24 @@ def read_table(
         release()
 
 
+def wanted_of(
+    columns: Sequence[str] | None, exclude: Sequence[str], missing: str, **others: Any
+) -> Wanted:
+    """What was asked for, checked as far as that can be without a file."""
+    if missing not in MISSING:
+        raise TableError(
+            f"missing={missing!r} must be 'model', 'drop-rows' or 'error'. Use 'model' to keep all "
+            "rows."
+        )
+    columns = [columns] if isinstance(columns, str) else columns
+    exclude = [exclude] if isinstance(exclude, str) else exclude
+    if columns is not None and not columns:
+        raise TableError("No columns were named. Name at least two, or none to use all of numbers.")
+    if missing != "model":  # such columns have no row that is complete
+        others["empty_too"] = False
+    return Wanted(None if columns is None else tuple(columns), tuple(exclude), **others)
+
+
 def release() -> None:
     """Give back the memory that Arrow holds for the next file: the fit that follows needs it."""
     arrow = sys.modules.get("pyarrow")
@@ -153,14 +178,31 @@ def release() -> None:
 
 
 def open_table(
-    path: str, *, text_options: dict[str, Any], memory_bytes: int, progress: Any, **options: Any
+    path: str,
+    *,
+    text_options: dict[str, Any],
+    memory_bytes: int,
+    progress: Any,
+    na_values: Sequence[str | float],
+    **options: Any,
 ) -> Stored:
     """The table in a file, as its format stores it."""
     kind = ".csv" if path == "-" else kind_of(Path(path))
     if kind in text.SUFFIXES:
         return text.read_text(
-            path, memory_bytes=memory_bytes, progress=progress, **text_options, **options
+            path,
+            memory_bytes=memory_bytes,
+            progress=progress,
+            na_values=na_values,
+            **text_options,
+            **options,
         )
+    stored = open_numbers(path, kind, memory_bytes, options)
+    return Marked(stored, na_values, path) if na_values else stored
+
+
+def open_numbers(path: str, kind: str, memory_bytes: int, options: dict[str, Any]) -> Stored:
+    """The table in a file that holds numbers, not text."""
     if kind in parquet.SUFFIXES:
         return parquet.StoredParquet(path, **options)
     if kind == ".npy":

@@ -15,6 +15,7 @@ from torpca._files.errors import NAMED, TableError, listed, shown
 from torpca._files.gaps import Gaps
 from torpca._files.ids import row_names, row_numbers
 from torpca._files.stored import Numbers, Stored, Texts, windows
+from torpca._missing_cells import MissingCells
 from torpca._names import FROM_ONE
 from torpca._numbers import counted, whole
 from torpca._sources import as_source
@@ -45,7 +46,11 @@ class FileTable:
     dropped: npt.NDArray[np.intp] = field(
         default_factory=lambda: np.zeros(0, dtype=np.intp), repr=False
     )
-    """Numbers of the rows left out because a value is missing, counted from 1."""
+    """Numbers of the rows left out because a value is missing, counted from 1, ..."""
+    dropped_ids: Texts = field(default_factory=lambda: np.zeros(0, dtype=np.str_), repr=False)
+    """... and what they are called."""
+    missing: MissingCells | None = field(default=None, repr=False)
+    """How many cells are missing, and where."""
     notes: tuple[str, ...] = ()
     """All of that and what else was assumed, one sentence each."""
 
@@ -59,20 +64,9 @@ def assemble(
     memory_bytes: int,
     progress: Progress | None = None,
 ) -> FileTable:
-    """The rows of `stored` that are complete, in memory if they take no more than is allowed."""
-    n, d = stored.shape
-    small = 8 * n * d <= memory_bytes
-    X = stored.whole
-    fill = np.empty((n, d), dtype=stored.dtype) if X is None and small else None
-    gaps = Gaps(n, d)
-    for start, block in stored.stream():
-        gaps.add(start, block)
-        if fill is not None:
-            fill[start : start + len(block)] = block
-        if progress is not None:
-            progress(start + len(block), n)
-    X = fill if X is None else X
-    empty = gaps.empty_columns
+    """The rows of `stored` to look at, in memory if they take no more than is allowed."""
+    X, gaps = looked_through(stored, memory_bytes, progress)
+    empty = gaps.empty_columns & (not wanted.empty_too)
     if wanted.columns is not None and empty.any():
         none = listed(shown(stored.names[j]) for j in np.flatnonzero(empty))
         raise TableError(
@@ -85,18 +79,13 @@ def assemble(
     names = tuple(name for name, none in zip(stored.names, empty, strict=True) if not none)
     check_enough(title, names, left_out)
     gaps.check(title, stored.names, missing)
-    incomplete = gaps.incomplete_rows
-    rows = np.flatnonzero(~incomplete)
+    left = gaps.incomplete_rows & (missing == "drop-rows")
+    rows, dropped = np.flatnonzero(~left), np.flatnonzero(left)
     X = subset(stored, X, rows, np.flatnonzero(~empty), memory_bytes)
-    ids: Texts = row_numbers(rows)
-    about_ids: tuple[str, ...] = ()
-    labels = stored.labels()
-    if labels is not None and wanted.id_column is not None:
-        ids, about_ids = row_names(wanted.id_column, labels, rows, memory_bytes)
-    dropped = np.flatnonzero(incomplete) + 1
+    ids, about_ids = all_ids(stored, wanted, memory_bytes)
     notes = [
         *about_left_out(left_out),
-        *about_dropped(dropped, n, gaps.most_often_missing(stored.names)),
+        *about_dropped(dropped + 1, len(left), gaps.most_often_missing(stored.names)),
         *about_ids,
         *about_counters(X, names, rows),
         *stored.notes,
@@ -106,7 +95,48 @@ def assemble(
             f"The table takes {8 * X.shape[0] * X.shape[1] / 1e9:.1f} GB as numbers, so it is not "
             "held in memory but read again at every pass."
         )
-    return FileTable(X, names, ids, rows + 1, left_out, dropped, tuple(notes))
+    return FileTable(
+        X,
+        names,
+        ids[rows] if len(dropped) else ids,
+        rows + 1,
+        left_out,
+        dropped + 1,
+        ids[dropped],
+        MissingCells(
+            gaps.of_columns[~empty],
+            gaps.of_rows[rows].astype(np.int64) - np.count_nonzero(empty),
+            len(dropped),
+        ),
+        tuple(notes),
+    )
+
+
+def looked_through(
+    stored: Stored, memory_bytes: int, progress: Progress | None
+) -> tuple[Numbers | None, Gaps]:
+    """All rows and columns, if they are in memory now or mapped, and what is missing in them."""
+    n, d = stored.shape
+    small = 8 * n * d <= memory_bytes
+    X = stored.whole
+    fill = np.empty((n, d), dtype=stored.dtype) if X is None and small else None
+    gaps = Gaps(n, d)
+    for start, block in stored.stream():
+        gaps.add(start, block)
+        if fill is not None:
+            fill[start : start + len(block)] = block
+        if progress is not None:
+            progress(start + len(block), n)
+    return (fill if X is None else X), gaps
+
+
+def all_ids(stored: Stored, wanted: Wanted, memory_bytes: int) -> tuple[Texts, tuple[str, ...]]:
+    """What each row of the file is called, and what there is to say of that."""
+    rows = np.arange(stored.shape[0])
+    labels = stored.labels()
+    if labels is None or wanted.id_column is None:
+        return row_numbers(rows), ()
+    return row_names(wanted.id_column, labels, rows, memory_bytes)
 
 
 def subset(

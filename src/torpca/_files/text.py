@@ -19,6 +19,7 @@ from torpca._files.choose import Wanted, places_among
 from torpca._files.errors import TableError, listed, need, reason_of, shown
 from torpca._files.growing import Growing
 from torpca._files.ids import texts
+from torpca._files.marks import Marks
 from torpca._files.opened import Rejoined, can_be_read_again, opened
 from torpca._files.stored import StoredArray, Texts
 from torpca._names import feature_names
@@ -45,6 +46,7 @@ def read_text(
     delimiter: str | None,
     decimal: str,
     header: bool,
+    na_values: Sequence[str | float] = (),
     chunk_bytes: int,
     memory_bytes: int,
     progress: Progress | None = None,
@@ -53,6 +55,7 @@ def read_text(
     title = "standard input" if path == "-" else str(path)
     delimiter = delimiter_of(path, delimiter)
     check_decimal(decimal, delimiter)
+    marks = Marks.of(na_values, decimal) if na_values else None
     with opened(path, title) as file, closing(Growing(memory_bytes)) as growing:
         first = first_record(file, title, delimiter)
         names, rest = first.names, file
@@ -71,25 +74,8 @@ def read_text(
             delimiter=delimiter,
             block=max(chunk_bytes, HEADERS_PER_BLOCK * len(first.raw)),
         )
-        seen = {i: TextColumn(names[i], decimal, delimiter) for i in used}
-        labels: list[Texts] = []
-        held: list[int] | None = None
-        n = 0
-        for batch in batches:
-            cells = batch.columns
-            if ids is not None:  # read as it is written: 007 stays 007
-                labels.append(texts(cells[-1]))
-            values = {
-                i: column.read(column_cells, n)
-                for (i, column), column_cells in zip(seen.items(), cells[: len(used)], strict=True)
-            }
-            if held is None:  # a column that begins with words is none of numbers
-                held = [i for i in used if not seen[i].words.n]
-            if held:
-                growing.add(np.stack([values[i] for i in held], axis=1))
-            n += batch.num_rows
-            if progress is not None:
-                progress(n, None)
+        seen = {i: TextColumn(names[i], decimal, delimiter, marks) for i in used}
+        held, labels = collected(batches, seen, ids is not None, growing, progress)
         if held is None:
             raise TableError(
                 f"{title} has a line of {counted(len(names), 'column name')} and no rows. Give a "
@@ -103,9 +89,41 @@ def read_text(
             columns=places_among(held, chosen.places.tolist()),
             labels=None if ids is None else labels,
             left_out=chosen.left_out,
-            notes=tuple(told(names, list(seen.values()), growing.on_disk, header)),
+            notes=tuple(told(names, list(seen.values()), growing.on_disk, header, marks)),
             chunk_bytes=chunk_bytes,
         )
+
+
+def collected(
+    batches: Iterator[Any],
+    seen: dict[int, TextColumn],
+    named: bool,
+    growing: Growing,
+    progress: Progress | None,
+) -> tuple[list[int] | None, list[Texts]]:
+    """Places of the columns whose numbers `growing` has now, and what the id column says.
+
+    None of them if there are no rows; the id column, if rows are `named`, is the last of a batch.
+    """
+    labels: list[Texts] = []
+    held: list[int] | None = None
+    n = 0
+    for batch in batches:
+        cells = batch.columns
+        if named:  # read as it is written: 007 stays 007
+            labels.append(texts(cells[-1]))
+        values = {
+            i: column.read(column_cells, n)
+            for (i, column), column_cells in zip(seen.items(), cells[: len(seen)], strict=True)
+        }
+        if held is None:  # a column that begins with words is none of numbers
+            held = [i for i, column in seen.items() if not column.words.n]
+        if held:
+            growing.add(np.stack([values[i] for i in held], axis=1))
+        n += batch.num_rows
+        if progress is not None:
+            progress(n, None)
+    return held, labels
 
 
 def delimiter_of(path: str | Path, delimiter: str | None) -> str:
@@ -288,9 +306,15 @@ def ragged_line(path: str | Path, title: str, delimiter: str, expected: int) -> 
 
 
 def told(
-    names: Sequence[str], seen: Sequence[TextColumn], on_disk: bool, header: bool
+    names: Sequence[str],
+    seen: Sequence[TextColumn],
+    on_disk: bool,
+    header: bool,
+    marks: Marks | None,
 ) -> Iterator[str]:
     """What was assumed while reading, one sentence each."""
+    if marks is not None:
+        yield marks.note()
     truths = [shown(column.name) for column in seen if column.true_or_false]
     if truths:
         yield f"True and false were read as 1 and 0 in {listed(truths)}."

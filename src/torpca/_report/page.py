@@ -10,10 +10,12 @@ from string import Template
 import numpy as np
 
 from torpca._answer import Answer
+from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.settled import still_moving
 from torpca._numbers import counted, whole
 from torpca._report import words
 from torpca._report.encode import safe_json, short, text
+from torpca._report.missing import LINK, missing_section
 from torpca._report.payload import KINDS, payload
 from torpca._report.rows import DETAILS, LARGEST, Detail, drawn_rows, least_bytes
 
@@ -82,6 +84,7 @@ def page_of(answer: Answer, detail: Detail) -> str:
     style = part("style.css")
     script = '"use strict";\n(() => {\n' + "\n".join(part(f"{s}.js") for s in SCRIPTS) + "})();\n"
     drawn = drawn_rows(answer, detail)
+    missing = missing_section(answer)
     return Template(part("page.html")).substitute(
         policy=text(policy(style, script)),
         style=style,
@@ -109,6 +112,8 @@ def page_of(answer: Answer, detail: Detail) -> str:
         fit=paragraphs([words.fit_words(answer)]),
         history=history_table(answer),
         flagged=text(words.flagged_words(answer)),
+        missing=missing,
+        missing_link=LINK if missing else "",
         notes=bullets(answer.notes) or "<p>Nothing was left out or changed before the fit.</p>",
         assumptions=bullets(words.assumptions(answer)),
         all_warnings=bullets(answer.warnings) or "<p>The fit gave no warnings.</p>",
@@ -200,13 +205,14 @@ def dashed_words(answer: Answer, detail: Detail) -> str:
 
 
 def legend(answer: Answer) -> str:
-    """The four kinds of rows: sign, name, how many, meaning."""
+    """The kinds of rows: sign, name, how many, meaning; rows that are not judged have no sign."""
     items = ""
-    for number, kind in enumerate(KINDS):
+    for number, kind in enumerate((*KINDS, UNKNOWN) if len(answer.unknown) else KINDS):
         how_many = int(np.count_nonzero(answer.types == kind))
+        sign = f'<use href="#sign-{number}"/>' if number < len(KINDS) else ""
         items += (
             f'<li><svg class="sign kind-{number}" aria-hidden="true" viewBox="-8 -8 16 16">'
-            f'<use href="#sign-{number}"/></svg><span><strong>{text(kind)}</strong> '
+            f"{sign}</svg><span><strong>{text(kind)}</strong> "
             f'<span class="count">{whole(how_many)}</span><br><small>{text(words.KIND_WORDS[kind])}'
             "</small></span></li>"
         )

@@ -17,7 +17,7 @@ from torpca._report.encode import (
     packed_scores,
     short,
 )
-from torpca._report.rows import Detail, Drawn, drawn_rows
+from torpca._report.rows import Detail, Drawn, drawn_rows, good_rows
 from torpca._sources.base import Floats
 
 KINDS = ("regular", "good leverage", "orthogonal", "bad leverage")
@@ -81,7 +81,7 @@ def row_ids(answer: Answer, drawn: Drawn, detail: Detail) -> list[str] | None:
 def coordinates(scores: Floats, answer: Answer, drawn: Drawn, detail: Detail) -> dict[str, Any]:
     """Scores of the drawn rows on the first components, and where the good rows are."""
     scores = scores[:, : detail.components]
-    mean, covariance = good_moments(scores[~answer.flagged])
+    mean, covariance = good_moments(scores[good_rows(answer)])
     return {
         "scores": [
             packed_scores(scores[drawn.rows, j], float(np.sqrt(covariance[j, j])))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._answer import Answer
+from torpca._estimators.labels import UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,22 @@ class Drawn:
 def drawn_rows(answer: Answer, detail: Detail) -> Drawn:
     """All flagged rows and, of the good ones, a sample that is the same each time."""
     flagged = answer.extreme if detail.flagged is None else answer.extreme[: detail.flagged]
-    good = answer.sampled if len(answer.sampled) else np.flatnonzero(~answer.flagged)
+    good = answer.sampled if len(answer.sampled) else good_rows(answer)
     if len(good) > detail.good:
         rng = np.random.default_rng(0)
         good = np.sort(rng.choice(good, detail.good, replace=False))
     return Drawn(np.concatenate([flagged, good]), len(flagged))
 
 
+def good_rows(answer: Answer) -> npt.NDArray[np.intp]:
+    """Numbers of the rows that are neither flagged nor without judgement."""
+    return np.flatnonzero(~answer.flagged & (answer.types != UNKNOWN))
+
+
 def least_bytes(answer: Answer, detail: Detail) -> int:
     """Bytes that a page takes at least, found without making it: its packed numbers."""
     n_flagged = min(len(answer.extreme), detail.flagged or len(answer.extreme))
-    n_good = min(len(answer.ids) - len(answer.extreme), detail.good)
+    n_good = min(answer.n_judged - len(answer.extreme), detail.good)
     components = min(answer.scores.shape[1], detail.components)
     # Number and kind, two distances, coordinates twice; see `payload`.
     per_row = 4 + 2 * (2 if detail.coarse else 4) + 2 * 2 * components

@@ -8,6 +8,7 @@ import numpy as np
 
 from torpca._answer import Answer
 from torpca._bands import main_bands
+from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.settled import still_moving
 from torpca._names import FROM_ONE
 from torpca._numbers import counted, figures, whole
@@ -35,6 +36,7 @@ KIND_WORDS = {
     "good leverage": "Far from the centre, but in the directions in which the good rows spread.",
     "orthogonal": "Off the directions of the good rows, though not far out along them.",
     "bad leverage": "Off the directions of the good rows, and far out along them too.",
+    UNKNOWN: "Too few cells to be judged: in no picture.",
 }
 
 
@@ -46,7 +48,9 @@ def headline(answer: Answer) -> str:
         which = which if m else f"None of {whole(n)} new rows is"
         return f"{which} beyond the limits of the model."
     if m == 0:
-        return f"All {counted(n, 'row')} agree: none is farther out than the limits allow."
+        judged = " that can be judged" if len(answer.unknown) else ""
+        rows = counted(answer.n_judged, "row")
+        return f"All {rows}{judged} agree: none is farther out than the limits allow."
     if by_chance(answer):
         return (
             f"{whole(m)} of {counted(n, 'row')} {'is' if m == 1 else 'are'} beyond a limit, about "
@@ -218,15 +222,16 @@ def fit_words(answer: Answer) -> str:
 
 def drawn_words(answer: Answer, drawn: Drawn) -> str:
     """Which rows the pictures show."""
-    m, good = len(answer.extreme), len(answer.ids) - len(answer.extreme)
+    m, good = len(answer.extreme), answer.n_judged - len(answer.extreme)
+    judged = " that can be judged" if len(answer.unknown) else ""
     shown = len(drawn.rows) - drawn.n_flagged
     if shown == good and drawn.n_flagged == m:
-        return f"The pictures show all {counted(len(answer.ids), 'row')}."
+        return f"The pictures show all {counted(answer.n_judged, 'row')}{judged}."
     flagged = {0: "", 1: "the flagged row and "}.get(m, f"all {whole(m)} flagged rows and ")
     if drawn.n_flagged < m:
         flagged = f"the {whole(drawn.n_flagged)} most extreme of {whole(m)} flagged rows and "
     some = f"a sample of {whole(shown)} of" if shown < good else "all of"
-    return f"The pictures show {flagged}{some} the {whole(good)} other rows."
+    return f"The pictures show {flagged}{some} the {whole(good)} other rows{judged}."
 
 
 def flagged_words(answer: Answer) -> str:
@@ -286,7 +291,7 @@ def set_by_hand(answer: Answer) -> bool:
 
 def by_chance(answer: Answer) -> bool:
     """Whether no more rows are flagged than a clean table would have, and none is far out."""
-    n, m = len(answer.ids), len(answer.extreme)
+    n, m = answer.n_judged, len(answer.extreme)
     expected = BY_CHANCE * n
     if m == 0 or set_by_hand(answer):
         return False

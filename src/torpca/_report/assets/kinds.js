@@ -22,8 +22,10 @@ const kinds = {
 function legends() {
   const first = document.querySelector("#outliers ul.legend");
   const again = document.getElementById("legend-again");
-  again.append(...[...first.children].map((item) => item.cloneNode(true)));
-  for (const list of [first, again]) [...list.children].forEach(legendButton);
+  // Rows that could not be judged are in no picture.
+  const drawn = [...first.children].slice(0, data.kinds.length);
+  again.append(...drawn.map((item) => item.cloneNode(true)));
+  for (const list of [drawn, [...again.children]]) list.forEach(legendButton);
 }
 
 function legendButton(item, kind) {
