@@ -1,6 +1,5 @@
 """The command line on tables with missing cells: every row is judged, or said not to be."""
 
-import copy
 import csv
 import json
 from functools import partial
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 
 from tests.test_cli import run
 from torpca import OutlierRobustPCA
-from torpca._cli import data, results
+from torpca._cli import data
 from torpca._cli import run as running
 from torpca._files import read_table
 from torpca.datasets import make_outlier_subspace
@@ -54,20 +53,6 @@ def here(tmp_path, monkeypatch, holed):
     monkeypatch.chdir(tmp_path)
     write(holed)
     return tmp_path
-
-
-@pytest.fixture
-def remembered(monkeypatch):
-    """Models as they were saved, whatever of them a file holds."""
-    models = {}
-    save = running.save_model
-
-    def keep(model, path):
-        models["last"] = copy.deepcopy(model)
-        return save(model, path)
-
-    monkeypatch.setattr(running, "save_model", keep)
-    monkeypatch.setattr(results, "load_model", lambda path: copy.deepcopy(models["last"]))
 
 
 def lines_of(path):
@@ -324,7 +309,7 @@ def test_cells_are_an_option_of_the_model_only_if_asked_for(here, monkeypatch):
 # ---- score, report, compare ----------------------------------------------------------------------
 
 
-def test_new_rows_are_read_as_those_of_the_fit(here, holed, remembered):
+def test_new_rows_are_read_as_those_of_the_fit(here, holed):
     write(holed, mark="-999")
     assert run("fit", "table.csv", "--id-column", "name", "--na-values", "-999").exit_code == 0
     content = json.loads(Path("torpca-table/summary.json").read_text())
@@ -340,7 +325,7 @@ def test_new_rows_are_read_as_those_of_the_fit(here, holed, remembered):
     assert again["missing"]["cells"] == 0
 
 
-def test_one_new_row_may_lack_a_cell(here, made, remembered):
+def test_one_new_row_may_lack_a_cell(here, made):
     write(made.X)
     run("fit", "table.csv", "--id-column", "name", "-k", 2)
     row = made.X[~made.outliers][:1].copy()
@@ -356,7 +341,7 @@ def test_one_new_row_may_lack_a_cell(here, made, remembered):
     assert lines_of("judged.csv")[0]["label"] == "unknown"
 
 
-def test_dropped_new_rows_are_in_the_scores(here, holed, made, remembered):
+def test_dropped_new_rows_are_in_the_scores(here, holed, made):
     write(made.X)
     run("fit", "table.csv", "--missing", "drop-rows")
     X = made.X[:10].copy()
@@ -367,7 +352,7 @@ def test_dropped_new_rows_are_in_the_scores(here, holed, made, remembered):
     assert [line["type"] for line in lines_of("judged.csv")].index("dropped") == 4
 
 
-def test_a_report_again_says_the_same(here, remembered):
+def test_a_report_again_says_the_same(here):
     run("fit", "table.csv", "--id-column", "name")
     path = Path("torpca-table") / "report.html"
     before = path.read_text()

@@ -164,11 +164,12 @@ class Holes:
             return
         feature, value, count = found[0]
         more = f", and {counted(len(found) - 1, 'more column')} likewise" if len(found) > 1 else ""
-        values = sorted({s.value for s in found})
+        values = sorted({f"{s.value:g}" for s in found})
         warn(
             f"{type(self).__name__}: column {name_of(source, feature)!r} has {value:g} in "
             f"{counted(count, 'row')}, far from all its other numbers{more}. If that stands for a "
-            f"missing value, give missing_values={[float(f'{v:g}') for v in values]}.",
+            f"missing value, give missing_values=[{', '.join(values)}] "
+            f"(--na-values={','.join(values)}).",
             RuntimeWarning,
         )
 
