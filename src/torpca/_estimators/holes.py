@@ -23,9 +23,10 @@ from torpca._sources.views import Zeroed
 from torpca._stats.sentinels import sentinels
 from torpca._warn import warn
 
-# Rows whose distances tell how much these vary, and rows that tell it of single features.
-MOST_ROWS, PROBE_ROWS = 20_000, 500
-# Numbers among which those are looked for that may stand for missing values, or rows at least.
+# Rows whose distances tell how much these vary, and numbers that tell it of single features, ...
+MOST_ROWS, PROBE_NUMBERS = 20_000, 2**15
+# ... and numbers among which those are looked for that may stand for missing values; but so many
+# rows at least.
 MOST_NUMBERS, FEWEST_ROWS = 2**16, 50
 
 
@@ -189,7 +190,8 @@ class Holes:
             self._freedom = freedom_of(fit.orthogonal_distances[some], w, d, k)
             return
         w = fit.weights[probe.rows] * probe.weights
-        few = np.flatnonzero(w)[:: 1 + np.count_nonzero(w) // PROBE_ROWS]
+        most = max(FEWEST_ROWS, PROBE_NUMBERS // d)
+        few = np.flatnonzero(w)[:: 1 + np.count_nonzero(w) // most]
         Z, w = probe.Z[few], w[few]
         C = Z if fit.mean is None else Z - fit.mean
         E = C - (C @ fit.V) @ fit.V.T
