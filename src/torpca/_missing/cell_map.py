@@ -17,6 +17,8 @@ from torpca._sources.base import Array, Floats, Mask, Rows
 FLAGGED, WITH_BAD_CELLS, OTHER = GROUPS = ("flagged", "bad cells", "other")
 # Rows of a map.
 MAX_ROWS = 60
+# Cells that a report keeps: of very long rows fewer, but not fewer than these.
+MOST_CELLS, FEWEST_ROWS = 2**24, 9
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,16 @@ def cell_map(
     chosen = choose_rows(flagged, extremeness, worst, max_rows)
     residuals, bad = judged_cells(np, completion, source.take(chosen.rows))
     return CellMap(chosen, residuals, bad)
+
+
+def notable_cells(model: Any, X: Any, flagged: Mask, extremeness: Floats) -> CellMap | None:
+    """`cell_map`, or None where a model does not look for bad cells and flagged rows have none."""
+    if not (model.cells or np.any(flagged)):
+        return None
+    most = max(FEWEST_ROWS, min(MAX_ROWS, MOST_CELLS // model.n_features_in_))
+    found = cell_map(model, X, flagged, extremeness, most)
+    of_flagged = found.bad[found.chosen.groups == FLAGGED]
+    return found if model.cells or np.any(of_flagged) else None
 
 
 def choose_rows(flagged: Mask, extremeness: Floats, worst: Floats, max_rows: int) -> ChosenRows:
