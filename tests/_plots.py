@@ -5,7 +5,13 @@ import pytest
 
 from torpca import TORP, GaussianTORP, NoisyTORP, OutlierRobustPCA
 from torpca.datasets import make_outlier_subspace
-from torpca.plots import ContributionsDisplay, OutlierMapDisplay, ScoresDisplay, ScreeDisplay
+from torpca.plots import (
+    CellMapDisplay,
+    ContributionsDisplay,
+    OutlierMapDisplay,
+    ScoresDisplay,
+    ScreeDisplay,
+)
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 matplotlib.use("Agg")
@@ -13,7 +19,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 to_rgb = pytest.importorskip("matplotlib.colors").to_rgb
 
 KINDS = ["regular", "good leverage", "orthogonal", "bad leverage"]
-DISPLAYS = [OutlierMapDisplay, ScreeDisplay, ScoresDisplay, ContributionsDisplay]
+DISPLAYS = [OutlierMapDisplay, ScreeDisplay, ScoresDisplay, ContributionsDisplay, CellMapDisplay]
 
 
 @pytest.fixture(autouse=True)

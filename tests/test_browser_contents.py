@@ -23,7 +23,7 @@ def test_everything_is_there(open_page, files):
     page = open_page(files["spectra"])
     headings = page.locator("h1, h2").all_inner_texts()
     assert headings[0] == "spectra.csv"
-    assert len(headings) == 7
+    assert len(headings) == 8
     assert (
         page.locator(".headline").inner_text() == "6 of 40 rows (15\u00a0%) are unlike the others."
     )

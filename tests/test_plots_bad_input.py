@@ -10,7 +10,13 @@ from sklearn.exceptions import NotFittedError
 from tests import _plots
 from tests._plots import DISPLAYS, plt
 from torpca import OutlierRobustPCA
-from torpca.plots import ContributionsDisplay, OutlierMapDisplay, ScoresDisplay, ScreeDisplay
+from torpca.plots import (
+    CellMapDisplay,
+    ContributionsDisplay,
+    OutlierMapDisplay,
+    ScoresDisplay,
+    ScreeDisplay,
+)
 
 # Fixtures: pytest looks for them by these names.
 _close_figures = _plots._close_figures
@@ -25,7 +31,9 @@ def test_an_estimator_that_is_not_fitted_is_refused(display, rows):
         display.from_estimator(OutlierRobustPCA(), rows[0])
 
 
-@pytest.mark.parametrize("display", [OutlierMapDisplay, ScoresDisplay, ContributionsDisplay])
+@pytest.mark.parametrize(
+    "display", [OutlierMapDisplay, ScoresDisplay, ContributionsDisplay, CellMapDisplay]
+)
 def test_rows_with_other_features_are_refused(display, model, rows):
     with pytest.raises(ValueError, match="X has 5 features, but OutlierRobustPCA is expecting 8"):
         display.from_estimator(model, rows[0][:, :5])
@@ -74,6 +82,13 @@ Y = np.zeros((2, 2))
         ),
         (lambda: ContributionsDisplay.from_predictions(np.ones((9, 2))), "shows 1 to 8"),
         (lambda: ContributionsDisplay.from_predictions([1, 2], feature_names="abc"), "3 names"),
+        (lambda: CellMapDisplay.from_predictions([1, 2]), "must have rows and columns"),
+        (lambda: CellMapDisplay.from_predictions(Y, flagged=[1, -1]), "True or False for each"),
+        (lambda: CellMapDisplay.from_predictions(Y, flagged=[True]), "flagged has 1 entries"),
+        (lambda: CellMapDisplay.from_predictions(Y, ids=[]), "ids has 0"),
+        (lambda: CellMapDisplay.from_predictions(Y, feature_names="abc"), "3 names"),
+        (lambda: CellMapDisplay.from_predictions(Y, max_rows=0), "max_rows=0 must be 1 or more"),
+        (lambda: CellMapDisplay.from_predictions(Y, max_columns=0), "1 or more"),
         (lambda: ContributionsDisplay.from_predictions([1, 2], n_features=0), "1 or more"),
     ],
 )

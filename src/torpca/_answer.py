@@ -14,6 +14,7 @@ from torpca._core.loop import Iteration
 from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._estimators.stability import Stability
+from torpca._missing.cell_map import CellMap, notable_cells
 from torpca._missing.completion import Filled
 from torpca._missing_cells import MissingCells, missing_cells, none_missing
 from torpca._names import feature_names
@@ -92,6 +93,8 @@ class Answer:
     """What was left out or assumed before the fit."""
     warnings: tuple[str, ...] = ()
     """What the fit warned of."""
+    cells: CellMap | None = field(default=None, repr=False)
+    """Single cells of flagged rows and some others, where there are bad ones to speak of."""
     sampled: npt.NDArray[np.intp] = field(
         default_factory=lambda: np.zeros(0, dtype=np.intp), repr=False
     )
@@ -179,6 +182,7 @@ def answer(
         rank=replace(model.rank_, rank=int(model.n_components_)),
         history=model.history_,
         converged=bool(model.converged_),
+        cells=notable_cells(model, X, judged.flagged, judged.times),
         notes=tuple(notes),
         warnings=tuple(warnings),
         sampled=sampled,

@@ -14,6 +14,8 @@ from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.settled import still_moving
 from torpca._numbers import counted, whole
 from torpca._report import words
+from torpca._report.cells import LINK as CELLS_LINK
+from torpca._report.cells import cells_section
 from torpca._report.encode import safe_json, short, text
 from torpca._report.missing import LINK, missing_section
 from torpca._report.payload import KINDS, payload
@@ -35,6 +37,7 @@ SCRIPTS = (
     "gestures",
     "map",
     "scores",
+    "cells",
     "why",
     "scree",
     "history",
@@ -107,6 +110,8 @@ def page_of(answer: Answer, detail: Detail) -> str:
             if s
         ),
         dashed=text(dashed_words(answer, detail)),
+        cells=cells_section(answer),
+        cells_link="" if answer.cells is None else CELLS_LINK,
         rank=paragraphs(words.rank_words(answer)),
         components=component_table(answer),
         fit=paragraphs([words.fit_words(answer)]),

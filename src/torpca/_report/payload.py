@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from torpca._answer import Answer
 from torpca._bands import named_bands
+from torpca._report.cells import cells_payload
 from torpca._report.encode import (
     finite,
     numbered,
@@ -53,6 +54,7 @@ def payload(answer: Answer, detail: Detail) -> dict[str, Any]:
         "features": top_features(answer, drawn, detail, names),
         "shares": all_shares(answer, names),
         "scree": scree(answer),
+        "cells": cells_payload(answer),
         "history": [[step.n_kept, finite(step.subspace_change)] for step in answer.history],
         "names": [short(name) for name in names],  # last, when all are known
     }

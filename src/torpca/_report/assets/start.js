@@ -3,6 +3,7 @@
 legends();
 outlierMap();
 scorePlots();
+cellMap();
 whyPanel();
 screePlot();
 historyPlots();
