@@ -66,8 +66,8 @@ def _looked_at_again(xp: Any, model: Completion, block: Array, first: Array) -> 
     z = standardised(xp, model, block, bad)
     for _ in range(LOOKS):
         size = xp.where(observed, xp.abs(z), 0.0)
-        farthest = xp.max(size, axis=1)[:, None]
         # What was bad stays so while it is beyond; of the others the farthest join.
+        farthest = xp.max(xp.where(bad, 0.0, size), axis=1)[:, None]
         now = (size > CUT) & (bad | (size >= FIRST * farthest))
         if bool(xp.all(now == bad)):
             break
@@ -98,14 +98,12 @@ def standardised(xp: Any, model: Completion, block: Array, bad: Array | None) ->
     A cell that has a part in the scores has 1 - h of its noise left, another 1 + h, where
     h_j = v_j'(V_o'V_o + P)^-1 v_j.
     """
-    d, k = model.V.shape
+    k = model.V.shape[1]
     f = model.fitted(xp, block if bad is None else xp.where(bad, np.nan, block))
     C = block - place(xp, model.mean, block)
     C = C if model.scale is None else C / place(xp, model.scale, block)
-    # Residuals are less than the noise, as k directions follow it.
-    noise = model.noise * np.sqrt(d / max(d - k, 1))
     least = 1e-12 * float(np.max(model.deviations, initial=0.0)) or 1e-300
-    unit = place(xp, np.maximum(noise, least), block)
+    unit = place(xp, np.maximum(model.cell_noise, least), block)
     left = xp.ones_like(C)
     if k:
         A = xp.permute_dims(model.normal(xp, f.observed)[0], (2, 0, 1))

@@ -49,6 +49,17 @@ class Completion:
     """What each feature is divided by first, (d,); None: nothing."""
 
     @property
+    def cell_noise(self) -> Floats:
+        """Standard deviation of the noise of each feature, (d,).
+
+        Residuals are less than the noise, as the directions follow it: in a feature that is nearly
+        one of them hardly any is left. What is missing is that of the other features.
+        """
+        d, k = self.V.shape
+        common = norm(self.noise) / np.sqrt(max(d - k, 1))
+        return np.hypot(self.noise, common * np.linalg.norm(self.V, axis=1))
+
+    @property
     def prior(self) -> Floats:
         """The diagonal of P, (k,)."""
         d, k = self.V.shape

@@ -39,12 +39,10 @@ def errors_of(xp: Any, model: Completion, observed: Array) -> Array:
 
     The scores have the covariance v (V_o'V_o + P)^-1 for noise of variance v in each cell.
     """
-    d, k = model.V.shape
     V = place(xp, model.V, observed)
-    # Residuals are less than the noise, as k directions follow it.
-    noise = np.square(model.noise) * (d / max(d - k, 1))
+    noise = np.square(model.cell_noise)
     squares = xp.zeros_like(observed) + place(xp, noise, observed)
-    if k:
+    if model.V.shape[1]:
         A = xp.permute_dims(model.normal(xp, observed)[0], (2, 0, 1))
         squares = squares + float(np.mean(noise)) * xp.sum((V @ xp.linalg.inv(A)) * V, axis=2)
     errors = xp.sqrt(squares)
