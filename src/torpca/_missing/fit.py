@@ -111,7 +111,8 @@ def rounds(
         n = float(np.sum(kept))
         same = before is not None and float(np.sum(np.abs(kept - before))) <= SETTLED * n
         moved = subspace_change(completion.V, fit.V)
-        if same or moved <= NEAR_CHANCE * chance(by_fit(fit, completion), n):
+        near = same or moved <= NEAR_CHANCE * chance(by_fit(fit, completion), n)
+        if near and completion.freedom is not None:  # the first one is only to begin with
             break
         completion = completion_of(source, fit, kept, options)
     return RowsFit(fit, filled, by_fit(fit, completion), n_observed)
