@@ -139,6 +139,7 @@ def test_coordinates_have_no_holes(whole):
     strict=True,
     raises=RuntimeWarning,
 )
+@pytest.mark.filterwarnings("ignore:X has few numbers")
 def test_columns_without_a_number_in_rows_that_count(X):
     X[:, 2] = np.nan
     X[:5, 2] = 1.0
