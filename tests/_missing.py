@@ -1,8 +1,10 @@
 """Rows with holes, and what could be found from the good ones alone."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
+import pytest
 
 from torpca import as_source
 from torpca._missing.em import settled
@@ -32,6 +34,20 @@ def oracle(X, k):
     begun = first_completion(source, ones, k, np.random.default_rng(0), center=True)
     begun = replace(begun, V=begun.V[:, :k], deviations=begun.deviations[:k])
     return settled(source, begun, ones, center=True, share=0.001).V
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread():
+    """Threads only cost time on tables of a few numbers; for files that import it."""
+    if find_spec("torch") is None:
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def apart(model, other):

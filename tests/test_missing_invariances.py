@@ -45,7 +45,7 @@ def case():
     return Case()
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(seed=seeds, by=st.floats(-50, 50))
 def test_order_location_and_unit_together(case, seed, by):
     rng = np.random.default_rng(seed)
@@ -118,6 +118,7 @@ def test_the_seed(case):
     case.assert_same(OutlierRobustPCA(3, random_state=7).fit(case.X))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_to_the_last_digit(case):
     model = OutlierRobustPCA(3).fit(case.X)
     np.testing.assert_array_equal(model.components_, case.model.components_)

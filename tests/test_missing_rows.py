@@ -57,7 +57,7 @@ def test_one_in_a_hundred_good_rows_is_flagged(good, missing):
         assert 0.001 < np.mean(model.outlier_type_ == kind) < 0.015
 
 
-@pytest.mark.parametrize("missing", [0.2, 0.6])
+@pytest.mark.parametrize("missing", [pytest.param(0.2, marks=pytest.mark.slow), 0.6])
 def test_rows_with_many_holes_are_flagged_no_more_often(good, missing):
     X = holed(good[:N], missing)
     full = np.arange(N) % 2 == 0
@@ -226,6 +226,7 @@ def test_models_read_from_files_judge_and_fill_alike(model, X, tmp_path):
     np.testing.assert_array_equal(other.impute(X), model.impute(X))
 
 
+@pytest.mark.slow
 def test_stability_and_the_summary_are_there_with_holes(model):
     assert model.stability_.n_components == K
     assert "OutlierRobustPCA" in model._repr_html_()
@@ -243,6 +244,7 @@ def test_works_in_a_pipeline(X):
     assert np.all(np.isfinite(together.transform(X)))
 
 
+@pytest.mark.slow
 def test_judges_better_than_rows_filled_with_medians(good):
     rows = holed(good[:600], 0.3)
     bad = np.arange(600) < 120

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests._missing import apart, gaussian, holed
+from tests._missing import apart, gaussian, holed, one_torch_thread  # noqa: F401 (a fixture)
 from tests._sources import torch_or_skip
 from torpca import OutlierRobustPCA, as_source
 from torpca._sources.base import to_numpy
@@ -62,7 +62,7 @@ def in_polars_as_nan(X, folder):
 
 
 def in_dask(X, folder):
-    return pytest.importorskip("dask.array").from_array(X, chunks=(37, -1))
+    return pytest.importorskip("dask.array").from_array(X, chunks=(77, -1))
 
 
 def in_dask_frame(X, folder):
@@ -96,7 +96,8 @@ KINDS = {
     "torch": in_torch,
 }
 MARKS = dict.fromkeys(
-    ["every other row", "memory map, by columns", "polars, NaN", "Dask frame"], pytest.mark.slow
+    ["list", "every other row", "memory map, by columns", "polars, NaN", "Dask frame"],
+    pytest.mark.slow,
 )
 STRICT = pytest.param(
     in_strict,
