@@ -55,11 +55,11 @@ def warnings_of(model, rows):
     return record
 
 
-def assert_tags_of_a_detector(model):
+def assert_tags_of_a_detector(model, *, allow_nan=False):
     tags = get_tags(model)  # they decide which of scikit-learn's checks are run
     assert tags.estimator_type == "outlier_detector"
     assert tags.input_tags.sparse
-    assert not tags.input_tags.allow_nan
+    assert tags.input_tags.allow_nan == allow_nan
     assert not tags.target_tags.required
     assert tags.transformer_tags.preserves_dtype == ["float64", "float32"]
     assert not tags.non_deterministic

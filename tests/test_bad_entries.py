@@ -23,7 +23,8 @@ from torpca._files import TableError, read_table
 from torpca._sources.views import Centered, Columns
 
 FUNCTIONS = [torp, torp_n, torp_bin, torp_g]
-KINDS = [OutlierRobustPCA, TORP, NoisyTORP, GaussianTORP]
+PAPER = [TORP, NoisyTORP, GaussianTORP]
+KINDS = [OutlierRobustPCA, *PAPER]
 LETTERS = list("abcde")
 
 
@@ -37,10 +38,10 @@ def said(call, error=(TypeError, ValueError)):
     return str(caught.value)
 
 
-def every_call(X):
+def every_call(X, kinds=KINDS):
     for function in FUNCTIONS:
         yield lambda function=function: function(X, 2)
-    for kind in KINDS:
+    for kind in kinds:
         yield lambda kind=kind: kind(2).fit(X)
 
 
@@ -106,6 +107,7 @@ BY_NAME = {
     "polars": in_polars,
     "Dask frame": in_dask_frame,
 }
+SPARSE = ["CSR", "CSC"]
 
 
 @pytest.mark.parametrize("kind", [*BY_NUMBER, *BY_NAME])
@@ -116,22 +118,47 @@ def test_the_first_entry_that_is_missing_is_named(tmp_path, kind):
     column = "'d'" if kind in BY_NAME else "3"
     wanted = f"in 2 of 30 rows, first in row 7, column {column}. All entries"
     bad = make(X, tmp_path)
-    for call in every_call(bad):
+    refusing = KINDS if kind in SPARSE else PAPER  # dense rows may have holes: test_missing*.py
+    for call in every_call(bad, refusing):
         assert wanted in said(call, ValueError)
     good = make(good_rows(), tmp_path)
-    for estimator in KINDS:
+    for estimator in refusing:
         model = estimator(2).fit(good)
         for method in (model.transform, model.predict):
             assert wanted in said(lambda method=method: method(bad), ValueError)
 
 
+@pytest.mark.parametrize("kind", [*BY_NUMBER, *(name for name in BY_NAME if "nul" not in name)])
+def test_the_first_entry_that_is_infinite_is_named_among_missing_ones(tmp_path, kind):
+    make = {**BY_NUMBER, **BY_NAME}[kind]
+    X = good_rows()
+    X[7, 3] = X[21, 0] = np.inf
+    if kind not in SPARSE:
+        X[2, 1] = X[21, 4] = np.nan
+    column = "'d'" if kind in BY_NAME else "3"
+    wanted = f"in 2 of 30 rows, first in row 7, column {column}. "
+    bad, model = make(X, tmp_path), OutlierRobustPCA(2)
+    assert wanted in said(lambda: model.fit(bad), ValueError)
+    model.fit(make(good_rows(), tmp_path))
+    for method in (model.transform, model.predict, model.impute):
+        assert wanted in said(lambda method=method: method(bad), ValueError)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # see the next test
 def test_views_know_the_names_of_the_columns():
     X = pandas().DataFrame(good_rows(), columns=LETTERS)
-    X.loc[4, "b"] = np.nan
+    X.loc[4, "b"] = np.inf
     view = Columns(Centered(as_source(X), np.zeros(5)), np.ones(5))
     assert view.feature_names == tuple(LETTERS)
     model = OutlierRobustPCA(2, scale=True)
     assert "row 4, column 'b'" in said(lambda: model.fit(X), ValueError)
+
+
+@pytest.mark.xfail(reason="scales of features are found first, and warn of infinity", strict=True)
+def test_infinity_is_refused_without_a_warning_before():
+    X = good_rows()
+    X[4, 1] = np.inf
+    assert "row 4, column 1" in said(lambda: OutlierRobustPCA(2, scale=True).fit(X), ValueError)
 
 
 def test_following_the_advice_on_missing_entries():
@@ -281,7 +308,6 @@ def objects(value, row, column):
         (objects("x", 4, 2).astype(str), "'x' of type str in row 4, column 2 of dtype <U", 4),
         (np.rec.fromarrays(good_rows().T, names="a,b,c,d,e"), "'a'", 5),
         (np.zeros((30, 5), "M8[s]") + np.arange(30)[:, None], "datetime64[s]", 5),
-        (np.ma.masked_greater(good_rows(), 4.0), "masked entries", None),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -289,13 +315,16 @@ def test_the_entry_of_an_array_is_named_and_the_advice_works(X, where, left):
     messages = {said(call, TypeError) for call in every_call(X)}
     (message,) = messages
     assert where in message
-    if left is None:
-        row, column = np.argwhere(X.mask)[0]
-        assert f"first in row {row}, column {column}" in message
-        assert as_source(X.filled(0.0)).shape == (30, 5)
-        assert as_source(np.ma.compress_rows(X)).shape[1] == 5
-        return
     assert as_source(followed(message, X)).shape == (30, left)
+
+
+def test_masked_entries_are_missing_ones():
+    X = np.ma.masked_greater(good_rows(), 4.0)
+    row, column = np.argwhere(X.mask)[0]
+    for call in every_call(X, PAPER):
+        assert f"first in row {row}, column {column}" in said(call, ValueError)
+    torp(X.filled(0.0), 2)
+    torp(np.ma.compress_rows(X), 2)
 
 
 # ---- files ---------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ class Opaque:
         (np.zeros((9, 2), "M8[s]"), TypeError, [r"datetime64\[s\]", "real numbers"]),
         (np.zeros(9, [("a", float), ("b", float)]), TypeError, ["'a'", "real numbers"]),
         ([[1.0, 2.0], [3.0]], ValueError, ["could not be read", "inhomogeneous", "list of lists"]),
-        (np.ma.masked_less(np.eye(9), 0.5), TypeError, ["masked array", "Fill them"]),
+        (np.ma.masked_less(np.eye(9), 0.5), ValueError, ["NaN or inf.* 9 of 9 rows", "impute"]),
         ("a table", TypeError, ["dtype <U7", "real numbers"]),
         (b"a table", TypeError, ["dtype [|]S7", "real numbers"]),
         (None, TypeError, ["None of type NoneType", "real numbers"]),

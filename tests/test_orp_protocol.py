@@ -28,7 +28,7 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def test_tags():
-    assert_tags_of_a_detector(OutlierRobustPCA())
+    assert_tags_of_a_detector(OutlierRobustPCA(), allow_nan=True)
 
 
 def test_clones_keep_every_parameter_and_no_fit(X):

@@ -1,0 +1,147 @@
+"""Tables with holes of which nothing can be said are refused, and the words say where."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests._missing import gaussian, holed
+from torpca import TORP, OutlierRobustPCA, torp
+
+NAMES = list("abcdefgh")
+
+
+@pytest.fixture
+def X():
+    return holed(gaussian(60, 8, 2), 0.1)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return OutlierRobustPCA(2).fit(gaussian(60, 8, 2))
+
+
+def in_pandas(X):
+    return pytest.importorskip("pandas").DataFrame(X, columns=NAMES)
+
+
+def said(call):
+    with pytest.raises(ValueError, match=r"^[A-Z]") as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("empty", "scale", "numbers", "names"),
+    [
+        ([3], True, "column 3,", "column 'd',"),
+        ([0, 5], False, "columns 0, 5,", "columns 'a', 'f',"),
+        ([0, 1, 2, 5], False, "columns 0, 1, 2 and 1 more column,", "'c' and 1 more column,"),
+        ([0, 1, 2, 5, 6], False, "0, 1, 2 and 2 more columns,", "'c' and 2 more columns,"),
+    ],
+)
+def test_columns_without_a_number_are_named(X, empty, scale, numbers, names):
+    X[:, empty] = np.nan
+    model = OutlierRobustPCA(2, scale=scale)
+    for rows, where in ((X, numbers), (in_pandas(X), names)):
+        message = said(lambda rows=rows: model.fit(rows))
+        assert "NaN only" in message
+        assert where in message
+        assert "Leave columns without a number out" in message
+    model.fit(np.delete(X, empty, axis=1))
+
+
+def test_a_model_takes_new_rows_without_a_number_in_a_column(X, whole):
+    X[:, 3] = np.nan
+    assert np.all(np.isfinite(whole.transform(X)))
+    assert np.all(np.isfinite(whole.impute(X)))
+
+
+def test_tables_without_a_number():
+    message = said(lambda: OutlierRobustPCA(2).fit(np.full((1000, 3), np.nan)))
+    assert "NaN only: none of its 1,000 x 3 cells is there" in message
+
+
+def test_tables_of_one_number():
+    X = np.full((30, 5), np.nan)
+    X[4, 2] = 1.0
+    message = said(lambda: OutlierRobustPCA(2).fit(X))
+    assert "NaN only in columns 0, 1, 3 and 1 more column" in message
+    with pytest.warns(RuntimeWarning, match="few numbers in column 0: up to 97% are missing"):
+        message = said(lambda: OutlierRobustPCA(1).fit(X[:, [2]]))
+    assert message.startswith("Only 0 rows of X have more than 1 cells")
+
+
+def test_rows_of_too_few_cells():
+    X = np.full((30, 5), np.nan)
+    X[np.arange(30), np.arange(30) % 5] = 1.0
+    X[np.arange(30), np.arange(1, 31) % 5] = np.arange(30)
+    with pytest.warns(RuntimeWarning, match="few numbers"):
+        message = said(lambda: OutlierRobustPCA(2).fit(X))
+    assert "Only 0 rows of X have more than 2 cells" in message
+    assert "Ask for fewer components, leave columns with many holes out" in message
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        False,
+        pytest.param(True, marks=pytest.mark.xfail(reason="each fit warns", strict=True)),
+    ],
+)
+def test_columns_with_few_numbers_are_warned_of_by_name_once(X, scale):
+    X[5:50, 6] = np.nan
+    with pytest.warns(RuntimeWarning) as record:
+        OutlierRobustPCA(2, scale=scale).fit(in_pandas(X))
+    found = [str(entry.message) for entry in record]
+    share = round(100 * np.mean(np.isnan(X[:, 6])))
+    assert len(found) == 1
+    assert re.search(rf"few numbers in column 'g': up to {share}% are missing", found[0])
+    assert "Leave them out" in found[0]
+    assert record[0].filename == __file__
+
+
+def test_infinity_is_named_among_holes(X, whole):
+    X[7, 3] = X[21, 0] = np.inf
+    X[22, 1] = -np.inf
+    wanted = "infinity in 3 of 60 rows, first in row 7, column 3. NaN stands for a cell that is"
+    for method in (OutlierRobustPCA(2).fit, whole.predict, whole.distances, whole.impute):
+        assert wanted in said(lambda method=method: method(X))
+    assert "replace infinity by NaN" in said(lambda: whole.predict(X))
+    X[np.isinf(X)] = np.nan
+    OutlierRobustPCA(2).fit(X)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+def test_sparse_matrices_have_no_holes(X, whole, kind):
+    first = np.argwhere(np.isnan(X))[0]
+    count = np.count_nonzero(np.any(np.isnan(X), axis=1))
+    wanted = f"NaN or infinity in {count} of 60 rows, first in row {first[0]}, column {first[1]}."
+    for method in (OutlierRobustPCA(2).fit, whole.transform, whole.predict, whole.impute):
+        assert wanted in said(lambda method=method: method(kind(X)))
+
+
+def test_the_algorithms_of_the_paper_take_none(X):
+    for call in (lambda: torp(X, 2), lambda: TORP(2).fit(X)):
+        assert "All entries must be finite" in said(call)
+        assert "impute" in said(call)
+
+
+def test_coordinates_have_no_holes(whole):
+    assert "NaN or infinity in 1 of 2 rows" in said(
+        lambda: whole.inverse_transform([[1.0, 2.0], [np.nan, 0.0]])
+    )
+
+
+@pytest.mark.xfail(
+    reason="columns of the rows that count are taken for granted",
+    strict=True,
+    raises=RuntimeWarning,
+)
+@pytest.mark.filterwarnings("ignore:X has few numbers")
+def test_columns_without_a_number_in_rows_that_count(X):
+    X[:, 2] = np.nan
+    X[:5, 2] = 1.0
+    with pytest.raises(ValueError, match="column 2"):
+        OutlierRobustPCA(2).fit(X, leave_out=np.arange(5))
