@@ -200,11 +200,11 @@ def impute(seeds: int) -> Iterator[Line]:
             told = oracle(X[good], R)
             ways: list[Callable[[], Array]] = [
                 lambda X=X: OutlierRobustPCA(R).fit(X).impute(X),
-                lambda X=X: imputed(as_source(X), oracle(X, R), False)[0],
+                lambda X=X: imputed(as_source(X), oracle(X, R))[0],
                 lambda X=X: KNNImputer().fit_transform(X),
                 lambda X=X: IterativeImputer(random_state=0).fit_transform(X),
             ]
-            tables = [imputed(as_source(X), told, False)[0]]
+            tables = [imputed(as_source(X), told)[0]]
             spent = []
             for way in ways:
                 start = time.perf_counter()

@@ -79,7 +79,8 @@ def test_the_noise_of_a_feature_is_its_own(full):
     row = noisy[:1].copy()
     row[0, [4, 5]] = np.nan
     errors = model.impute(row, return_std=True)[1][0]
-    assert errors[5] > 3 * errors[4]
+    # Rows that are far off in it count for less, and so does its noise.
+    assert errors[5] > 2.5 * errors[4]
 
 
 def test_bad_rows_do_not_spoil_what_good_ones_are_filled_with(full, X, model):
@@ -171,9 +172,6 @@ def test_pandas_keeps_nullable_and_boolean_columns(X):
     assert not filled.isna().any(axis=None)
 
 
-@pytest.mark.xfail(
-    reason="whole columns go through floats as well", strict=True, raises=AssertionError
-)
 def test_pandas_keeps_large_whole_numbers(X):
     frame = frame_of(X[300:600])
     model = OutlierRobustPCA(K).fit(frame)
@@ -181,7 +179,6 @@ def test_pandas_keeps_large_whole_numbers(X):
     np.testing.assert_array_equal(model.impute(frame)["x0"], frame["x0"])
 
 
-@pytest.mark.xfail(reason="columns with holes become float64", strict=True, raises=AssertionError)
 def test_pandas_keeps_single_precision(X):
     frame = frame_of(X[300:600]).astype(np.float32)
     assert set(OutlierRobustPCA(K).fit(frame).impute(frame).dtypes) == {np.dtype(np.float32)}
@@ -201,7 +198,6 @@ def test_polars_keeps_names(X):
     np.testing.assert_allclose(filled.to_numpy(), model.impute(X), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.xfail(reason="all columns become Float64", strict=True, raises=AssertionError)
 def test_polars_keeps_the_types_of_whole_columns(X):
     pl = pytest.importorskip("polars")
     frame = nulls(X[300:600]).with_columns(pl.col("x0").cast(pl.Int64))

@@ -99,15 +99,7 @@ MARKS = dict.fromkeys(
     ["list", "every other row", "memory map, by columns", "polars, NaN", "Dask frame"],
     pytest.mark.slow,
 )
-STRICT = pytest.param(
-    in_strict,
-    id="array API",
-    marks=pytest.mark.xfail(
-        reason="completions leave axes out of an index, which NumPy alone allows",
-        strict=True,
-        raises=IndexError,
-    ),
-)
+STRICT = pytest.param(in_strict, id="array API")
 
 
 def numbers_of(table):
@@ -171,7 +163,6 @@ def test_arrays_without_a_masked_entry_are_not_copied(X):
     assert np.shares_memory(as_source(rows).X, rows.data)
 
 
-@pytest.mark.xfail(reason="they are filled with a question mark", strict=True, raises=TypeError)
 def test_masked_objects():
     rows = np.ma.masked_array(np.eye(3).astype(object), np.eye(3) == 1)
     assert np.array_equal(np.isnan(as_source(rows).take(np.arange(3))), np.eye(3) == 1)

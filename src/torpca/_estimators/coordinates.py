@@ -137,6 +137,8 @@ class Coordinates:
             log_det += 2 * float(np.sum(np.log(self._feature_scale)))
         far = np.square(score) + (np.square(orthogonal) / noise if d > k else 0.0)
         far = far[~np.isnan(far)]  # a row of too few cells says nothing
+        if len(far) == 0:
+            return np.nan
         return float(-0.5 * (d * np.log(2 * np.pi) + log_det + np.mean(far)))
 
     def to_sklearn(self) -> Any:

@@ -198,7 +198,14 @@ class Labels:
             whitened = (Y / place(xp, sd, block)) @ basis.T
             return (whitened**2, (block - Y @ basis.T) ** 2), ()
 
-        return Contributions(*map(source.export, self._standardized(source).sweep(kernel)[0]))
+        score, orthogonal = self._standardized(source).sweep(kernel)[0]
+        missing = source.missing_cells()
+        if missing is not None:  # a cell that is not there is no reason for a distance
+            total = np.sum(orthogonal, axis=1, keepdims=True)
+            orthogonal = np.where(missing, 0.0, orthogonal)
+            left = np.sum(orthogonal, axis=1, keepdims=True)
+            orthogonal = orthogonal * (total / np.where(left > 0, left, 1.0))
+        return Contributions(source.export(score), source.export(orthogonal))
 
     # ---- how ----------------------------------------------------------------------------------
 

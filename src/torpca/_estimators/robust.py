@@ -18,6 +18,7 @@ from torpca._estimators.holes import Holes
 from torpca._estimators.scaled import scaled_fit
 from torpca._estimators.stability import Probe, Stability
 from torpca._missing.cells import cell_outliers
+from torpca._missing.check import warn_of_few
 from torpca._missing.fit import RowsFit, fit_cells, fit_rows
 from torpca._names import FROM_ZERO
 from torpca._robust.options import Options
@@ -264,6 +265,8 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
             )
             for doubt in doubts(about):
                 warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning)
+        if found.shares is not None:
+            warn_of_few(source, found.shares)
         if self._probe is not None:
             self._warn_of_sentinels(source, self._probe.rows)
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,34 +11,61 @@ from torpca._core.problem import check_finite
 from torpca._names import FROM_ZERO
 from torpca._numbers import counted, whole
 from torpca._sources import RowSource
-from torpca._sources.base import Array, Floats, Rows
+from torpca._sources.base import Array, Floats, Rows, place
 from torpca._warn import warn
 
 # Share of the rows in which a feature is there, below which it is worth a word.
 MOSTLY_EMPTY = 0.5
 # Columns that a message names.
 NAMED = 3
+# Numbers up to this size, and down to its inverse, can be squared and added up.
+SQUARED = 1e120
 
 
-def check_holes(source: RowSource) -> npt.NDArray[np.intp]:
-    """Number of cells that each row has, (n,), after checking that every column has some.
+class Holes(NamedTuple):
+    """Where cells are there."""
+
+    n_observed: npt.NDArray[np.intp]
+    """Number of cells that each row has, (n,)."""
+    shares: Floats
+    """Share of the rows of weight that have each feature, (d,)."""
+
+
+def check_holes(source: RowSource, weights: Floats) -> Holes:
+    """Where cells are there, after checking that rows of `weights` (n,) have some in every column.
 
     NaN is a cell that is missing; infinity is an error, and so is NaN in a sparse matrix.
     """
     if not source.takes_holes:
         check_finite(source)  # says where
-    n = source.shape[0]
+    there = (weights > 0).astype(np.float64)
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
         observed = xp.astype(~xp.isnan(block), xp.float64)
         endless = xp.astype(xp.isinf(block), xp.float64)
-        return (xp.sum(observed, axis=1), xp.sum(endless, axis=1)), (xp.sum(observed, axis=0),)
+        size = xp.abs(block)
+        size = xp.max(xp.where(xp.isnan(size), 0.0, size), axis=1)
+        by_feature = place(xp, there[rows], block) @ observed
+        return (xp.sum(observed, axis=1), xp.sum(endless, axis=1), size), (by_feature,)
 
-    (by_row, endless), (by_feature,) = source.sweep(kernel)
+    (by_row, endless, sizes), (by_feature,) = source.sweep(kernel)
     if np.any(endless):
         raise infinite(source, np.flatnonzero(endless))
-    check_columns(source, by_feature / n)
-    return by_row.astype(np.intp)
+    shares = by_feature / max(float(np.sum(there)), 1.0)
+    check_columns(source, shares)
+    check_sizes(sizes[(weights > 0) & (by_row > 0)])
+    return Holes(by_row.astype(np.intp), shares)
+
+
+def check_sizes(sizes: Floats) -> None:
+    """Raise if squares of numbers of the `sizes` (n,) of most rows are beyond the floats."""
+    middle = float(np.median(sizes)) if len(sizes) else 1.0
+    if middle > 0 and not 1 / SQUARED < middle < SQUARED:
+        raise ValueError(
+            f"Most rows of X have entries of about {middle:.0e}, and some are missing: squares of "
+            "such numbers are beyond the floats, and holes are filled by them. Divide X by a "
+            "number of that size first."
+        )
 
 
 def infinite(source: RowSource, bad: npt.NDArray[np.intp]) -> ValueError:
@@ -52,7 +79,7 @@ def infinite(source: RowSource, bad: npt.NDArray[np.intp]) -> ValueError:
 
 
 def check_columns(source: RowSource, shares: Floats) -> None:
-    """Raise if a feature is nowhere observed, warn if it hardly is; `shares` (d,) of the rows."""
+    """Raise if a feature is nowhere observed; `shares` (d,) of the rows have it."""
     empty = np.flatnonzero(shares == 0.0)
     if len(empty) == source.shape[1]:
         raise ValueError(
@@ -64,6 +91,10 @@ def check_columns(source: RowSource, shares: Floats) -> None:
             f"Input X contains NaN only in {columns(source, empty)}, so that nothing can be said "
             "about what belongs there. Leave columns without a number out."
         )
+
+
+def warn_of_few(source: RowSource, shares: Floats) -> None:
+    """Warn of features that are missing in most rows; `shares` (d,) of the rows have them."""
     few = np.flatnonzero(shares < MOSTLY_EMPTY)
     if len(few):
         warn(

@@ -19,6 +19,8 @@ ROUNDING = 1e-7
 LEAST_SHARE = 1e-3
 # Residuals beyond so many times that of a good row are as large as that.
 FAR = 1e100
+# Share of a feature's noise that directions follow, from which on its residuals say little of it.
+HALF = 0.5
 # Numbers worked on at a time: a few copies of them fit in a processor's cache.
 AT_A_TIME = 2**18
 # Systems of equations up to this size are solved many at a time.
@@ -53,11 +55,13 @@ class Completion:
         """Standard deviation of the noise of each feature, (d,).
 
         Residuals are less than the noise, as the directions follow it: in a feature that is nearly
-        one of them hardly any is left. What is missing is that of the other features.
+        one of them hardly any is left. What is lacking there is the middle one of the others.
         """
-        d, k = self.V.shape
-        common = norm(self.noise) / np.sqrt(max(d - k, 1))
-        return np.hypot(self.noise, common * np.linalg.norm(self.V, axis=1))
+        followed = np.sum(np.square(self.V), axis=1)
+        free = followed < HALF
+        noise = self.noise[free] / np.sqrt(1.0 - followed[free])
+        common = float(np.median(noise)) if len(noise) else norm(self.noise)
+        return np.hypot(self.noise, common * np.sqrt(followed))
 
     @property
     def prior(self) -> Floats:
@@ -82,7 +86,7 @@ class Completion:
         at[i, j] = at[j, i] = np.arange(len(i))
         A = xp.take(products, place(xp, at.ravel(), observed), axis=0)
         A = xp.reshape(A, (k, k, observed.shape[0]))
-        return A + place(xp, np.diag(self.prior), observed)[:, :, None], products[len(i) :]
+        return A + place(xp, np.diag(self.prior), observed)[:, :, None], products[len(i) :, :]
 
     def fitted(self, xp: Any, block: Array) -> Fitted:
         """Rows (n, d) as the model has them, by the cells they have."""
@@ -96,7 +100,8 @@ class Completion:
         observed = xp.astype(~missing, xp.float64)
         total = norm(self.noise)
         shares = np.square(self.noise / total) if total > 0 else np.full(d, 1 / d)
-        A, (count, share) = self.normal(xp, observed, np.column_stack([np.ones(d), shares]))
+        A, both = self.normal(xp, observed, np.column_stack([np.ones(d), shares]))
+        count, share = both[0, :], both[1, :]
         if k == 0:
             return Fitted(xp.zeros_like(C), C, observed, count, share)
         V = place(xp, self.V, C)
@@ -182,6 +187,10 @@ class Fitted:
     """... and their share of the noise of a full row."""
 
 
+def _isnan(xp: Any, rows: Rows, block: Array) -> Any:
+    return (xp.astype(xp.isnan(block), xp.float64),), ()
+
+
 def in_pieces(xp: Any, block: Array) -> list[slice]:
     """Slices of a block, few enough rows each that copies of them stay in a processor's cache."""
     n = block.shape[0]
@@ -205,7 +214,7 @@ def solved(xp: Any, A: Array, b: Array) -> Array:
     k = A.shape[0]
     if k > SMALL:
         return xp.linalg.solve(xp.permute_dims(A, (2, 0, 1)), b.T[..., None])[..., 0].T
-    rows = [[A[i, j] for j in range(k)] + [b[i]] for i in range(k)]
+    rows = [[A[i, j, :] for j in range(k)] + [b[i, :]] for i in range(k)]
     for i in range(k):
         pivot = 1.0 / rows[i][i]
         for h in range(i + 1, k):
@@ -246,6 +255,10 @@ class Filled(View):
             return (xp.max(xp.where(xp.isnan(size), 0.0, size), axis=1),), ()
 
         return self.source.sweep(kernel)[0][0]
+
+    def missing_cells(self) -> Mask:
+        """Mask (n, d) of the cells that were filled."""
+        return self.source.sweep(_isnan)[0][0] > 0
 
     def n_observed(self) -> npt.NDArray[np.intp]:
         """Number of cells that each row has, (n,)."""

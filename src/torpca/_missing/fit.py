@@ -50,6 +50,8 @@ class RowsFit:
     """The rows as they were, NaN where a cell is missing or bad; None: no cell is."""
     n_observed: npt.NDArray[np.intp] | None = None
     """Number of cells that each row had, (n,); None: all of them."""
+    shares: Floats | None = None
+    """Share of the rows that have each feature, (d,); None: all have all."""
 
 
 def fit_rows(
@@ -59,8 +61,9 @@ def fit_rows(
     try:
         return RowsFit(robust_fit(source, options, sample_weight, rng), source)
     except NotFiniteError:  # to look for NaN beforehand would cost rows without it a pass
-        n_observed = check_holes(source)
-    return fit_with_holes(source, n_observed, options, sample_weight, rng)
+        holes = check_holes(source, sample_weight)
+    found = fit_with_holes(source, holes.n_observed, options, sample_weight, rng)
+    return replace(found, shares=holes.shares)
 
 
 def fit_with_holes(
@@ -134,7 +137,7 @@ def fit_cells(
     Cells that their row's other cells do not predict count as missing: first by columns in pairs
     (Rousseeuw and Van den Bossche 2018), then by the fitted model, until they stay.
     """
-    check_holes(source)
+    holes = check_holes(source, sample_weight)
     screen = Screen.of(source, sample_weight, rng)
     rows = held(WithoutCells(source, screen.bad))
     n_observed = count_observed(rows)
@@ -150,7 +153,8 @@ def fit_cells(
         if changed <= FEW_CELLS * source.shape[0] * source.shape[1]:
             break
     assert found.completion is not None
-    return replace(found, completion=replace(found.completion, noise=model.noise))
+    completion = replace(found.completion, noise=model.noise)
+    return replace(found, completion=completion, shares=holes.shares)
 
 
 def completed(source: RowSource, completion: Completion) -> RowSource:

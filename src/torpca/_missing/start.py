@@ -38,7 +38,7 @@ def first_completion(
     rows = some_rows(weights, count, rng)
     X, w = source.take(rows), weights[rows]
     observed = ~np.isnan(X)
-    mean, scale = middles(X, center=center)
+    mean, scale = middles(X, w, center=center)
     C = np.where(observed, X - mean, 0.0)
     # On the cells it has, each by the spread of its feature, so that it does not matter which.
     expected = observed @ np.square(scale)
@@ -47,8 +47,8 @@ def first_completion(
         safe = np.where(unit > 0, unit, 1.0)
         length = safe * np.sqrt(np.sum(np.square(C / safe[:, None]), axis=1) / expected)
     there = np.isfinite(length) & (expected > 0)
-    middle = float(np.median(length[there])) if there.any() else 1.0
-    length = np.maximum(np.where(there, length, 1.0), NEAR * middle or 1.0) / (middle or 1.0)
+    middle = float(weighted_medians(np.where(there, length, np.nan)[:, None], w)[0]) or 1.0
+    length = np.maximum(np.where(there, length, middle), NEAR * middle) / middle
     short = mean + C / length[:, None]
     short[~observed] = np.nan
     k = 2 * rank + BESIDE if rank is not None else TO_BE_FOUND
@@ -70,13 +70,31 @@ def by_pairs(C: Floats, observed: Mask, w: Floats, mean: Floats, k: int) -> Comp
     return Completion(mean, V, s, np.full(d, np.sqrt(rest / d)))
 
 
-def middles(X: Floats, *, center: bool) -> tuple[Floats, Floats]:
+def middles(X: Floats, w: Floats, *, center: bool) -> tuple[Floats, Floats]:
     """Median of each feature of X (m, d), and the median distance from it, of the cells there."""
-    with np.errstate(all="ignore"):
-        mean = np.nanmedian(X, axis=0) if center else np.zeros(X.shape[1])
-        mean = np.where(np.isfinite(mean), mean, 0.0)
-        scale = np.nanmedian(np.abs(X - mean), axis=0)
-        spread = np.sqrt(np.nanmean(np.square(np.clip(X - mean, -1e150, 1e150)), axis=0))
+    mean = weighted_medians(X, w) if center else np.zeros(X.shape[1])
+    away = np.abs(X - mean)
+    scale = weighted_medians(away, w)
     # More than half of the cells may be equal.
-    scale = np.where(scale > 0, scale, spread)
-    return mean, np.where(np.isfinite(scale), scale, 0.0)
+    largest = np.max(np.where(np.isnan(away), 0.0, away), axis=0)
+    return mean, np.where(scale > 0, scale, largest)
+
+
+def weighted_medians(X: Floats, w: Floats) -> Floats:
+    """Median of each column of X (m, d), NaN apart, each row repeated w (m,) times; zero if none.
+
+    Examples
+    --------
+    >>> weighted_medians(np.array([[1.0, np.nan], [2.0, np.nan], [4.0, np.nan]]), np.ones(3))
+    array([2., 0.])
+    """
+    order = np.argsort(X, axis=0, kind="stable")  # NaN comes last
+    ordered = np.take_along_axis(X, order, axis=0)
+    mass = np.cumsum(np.where(np.isnan(ordered), 0.0, w[order]), axis=0)
+    half = 0.5 * mass[-1] * np.array([[1 - 1e-12], [1 + 1e-12]])
+    # The first numbers that have half of the weight behind them, and more than half.
+    low, high = (np.sum(mass < at, axis=0) for at in half)
+    pick = np.minimum(np.stack([low, high]), len(X) - 1)
+    two = np.take_along_axis(ordered, pick, axis=0)
+    middle = np.where(np.isnan(two[1]), two[0], two[0] / 2 + two[1] / 2)
+    return np.where(np.isnan(middle), 0.0, middle)

@@ -157,6 +157,10 @@ class RowSource(ABC):
         """Number of cells that each row had before they were filled, (n,); None: all of them."""
         return None
 
+    def missing_cells(self) -> Mask | None:
+        """Mask (n, d) of the cells that were filled; None: there were none."""
+        return None
+
     # ---- what a kind must say -----------------------------------------------------------
 
     @abstractmethod

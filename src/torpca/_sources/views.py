@@ -45,6 +45,10 @@ class View(RowSource):
         """As the source says."""
         return self.source.n_observed()
 
+    def missing_cells(self) -> Mask | None:
+        """As the source says."""
+        return self.source.missing_cells()
+
     @abstractmethod
     def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
         """Return the block as this view shows it; `rows` says which rows it holds."""

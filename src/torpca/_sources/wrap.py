@@ -122,7 +122,7 @@ def _unmasked(X: Any) -> Any:
         return X.data
     if X.dtype.kind in "biu":
         X = X.astype(np.float64)
-    return X.filled(np.nan if X.dtype.kind == "f" else None)
+    return X.filled(np.nan if X.dtype.kind in "fO" else None)
 
 
 def _from_sparse(X: Any) -> SparseSource:
