@@ -22,8 +22,8 @@ time      200000 x 200 with 10 % missing over the same without, at most 8; memor
 """
 
 import argparse
-import resource
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -257,9 +257,10 @@ def timing(seeds: int) -> Iterator[Line]:
     Z, rng = X.copy(), np.random.default_rng(0)
     for rows in np.split(Z, 200):
         rows[rng.random(rows.shape) < 0.1] = np.nan
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    tracemalloc.start()
     OutlierRobustPCA(5).fit(Z)
-    more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / Z.nbytes
+    more = tracemalloc.get_traced_memory()[1] / Z.nbytes
+    tracemalloc.stop()
     calls = [lambda: OutlierRobustPCA(5).fit(X), lambda: OutlierRobustPCA(5).fit(Z)]
     times = interleaved(calls, 3 + 2 * (seeds > 1))
     ratio = float(np.median(times[:, 1] / times[:, 0]))

@@ -154,7 +154,6 @@ def test_views_know_the_names_of_the_columns():
     assert "row 4, column 'b'" in said(lambda: model.fit(X), ValueError)
 
 
-@pytest.mark.xfail(reason="scales of features are found first, and warn of infinity", strict=True)
 def test_infinity_is_refused_without_a_warning_before():
     X = good_rows()
     X[4, 1] = np.inf

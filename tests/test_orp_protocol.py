@@ -38,6 +38,8 @@ def test_clones_keep_every_parameter_and_no_fit(X):
         "contamination": 0.2,
         "center": False,
         "scale": True,
+        "cells": True,
+        "missing_values": [-999.0],
         "whiten": True,
         "sample_size": 100,
         "tol": 1e-6,
