@@ -43,12 +43,14 @@ def test_everything_is_there(open_page, files):
     assert "it holds text" in page.locator("#assumed").inner_text()
 
 
+@pytest.mark.slow
 def test_flagged_rows_are_labelled_in_the_map(open_page, files):
     page = open_page(files["spectra"])
     labels = page.locator("#map .label").all_text_contents()
     assert sorted(labels) == ["25", "26", "36", "37", "38", "39"]
 
 
+@pytest.mark.slow
 def test_the_six_samples_of_octane_with_alcohol_are_labelled(open_page, tmp_path):
     path = DATA / "octane.npz"
     if not path.exists():
@@ -61,6 +63,7 @@ def test_the_six_samples_of_octane_with_alcohol_are_labelled(open_page, tmp_path
     assert sorted(labels) == ["25", "26", "36", "37", "38", "39"]
 
 
+@pytest.mark.slow
 def test_limits_are_named_beside_their_lines(open_page, files):
     page = open_page(files["made"])
     assert page.locator("#map .limit-name").all_text_contents() == ["limit 3", "limit 1"]
@@ -97,6 +100,7 @@ def made_features(some, names):
     )
 
 
+@pytest.mark.slow
 def test_shares_are_not_rounded_up_to_all_nor_down_to_none(open_page, tmp_path):
     shares = np.zeros((6, 8))
     shares[:, :2] = 0.9998, -0.0002
@@ -106,6 +110,7 @@ def test_shares_are_not_rounded_up_to_all_nor_down_to_none(open_page, tmp_path):
     assert said == ["↑ more than 99.9\u00a0%", "↓ less than 0.1\u00a0%"]
 
 
+@pytest.mark.slow
 def test_one_component_has_lines_in_place_of_an_ellipse(open_page, tmp_path):
     page = open_page(write_report(odd_answers()["one component"], tmp_path / "one.html"))
     assert page.locator("#ours .limit").count() == page.locator("#plain .limit").count() == 2
@@ -116,6 +121,7 @@ def test_one_component_has_lines_in_place_of_an_ellipse(open_page, tmp_path):
     assert any(text.split() == ["component", "1"] for text in figures)
 
 
+@pytest.mark.slow
 def test_the_rank_is_marked_if_no_variance_is_left(open_page, tmp_path):
     page = open_page(write_report(odd_answers()["no noise"], tmp_path / "exact.html"))
     assert page.locator("#scree .limit-name").text_content() == "1 component kept"
@@ -127,12 +133,14 @@ def test_the_sine_of_an_angle_is_not_drawn_beyond_one(open_page, files):
     assert page.locator("#change circle").first.get_attribute("cy") == top
 
 
+@pytest.mark.slow
 def test_without_flagged_rows_there_is_nothing_to_search(open_page, tmp_path):
     page = open_page(write_report(made(100, 0), tmp_path / "none.html"))
     assert "No row is flagged." in page.locator("#rows").inner_text()
     assert page.locator("#rows :is(input, select, button, table):visible").count() == 0
 
 
+@pytest.mark.slow
 def test_kinds_differ_in_shape_and_colour(open_page, files):
     page = open_page(files["made"])
     signs = page.locator("#outliers ul.legend .sign")
@@ -144,6 +152,7 @@ def test_kinds_differ_in_shape_and_colour(open_page, files):
     assert len(set(colours)) == len(set(shapes)) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", odd_answers().items(), ids=lambda case: case[0])
 def test_odd_answers_open_without_errors(open_page, tmp_path, case):
     page = open_page(write_report(case[1], tmp_path / "odd.html"))

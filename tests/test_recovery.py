@@ -24,7 +24,10 @@ def missed(lines):
     return [line for line in lines if line["holds"] is False]
 
 
-@pytest.mark.parametrize("letter", recovery.FAMILIES)
+@pytest.mark.parametrize(
+    "letter",
+    [pytest.param(f, marks=[pytest.mark.slow] * (f not in "de")) for f in recovery.FAMILIES],
+)
 def test_every_family_up_to_45_percent_is_at_the_oracle(letter):
     assert missed(recovery.families(2, letter, rivals=())) == []
 

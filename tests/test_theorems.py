@@ -16,7 +16,7 @@ QUICK = {
 }
 
 
-SLOW = (theorems.exact_recovery, theorems.noisy_rows)  # ten times as long as the others
+SLOW = (theorems.exact_recovery, theorems.noisy_rows, theorems.graded_rows)  # take long
 
 
 class Lines(dict):
