@@ -69,7 +69,7 @@ def test_tables_of_one_number():
     message = said(lambda: OutlierRobustPCA(2).fit(X))
     assert "NaN only in columns 0, 1, 3 and 1 more column" in message
     message = said(lambda: OutlierRobustPCA(1).fit(X[:, [2]]))
-    assert message.startswith("Only 0 rows of X have more than 1 cell,")
+    assert message.startswith("Only 1 row of X has enough cells for 1 component,")
 
 
 def test_rows_of_too_few_cells():
@@ -77,7 +77,7 @@ def test_rows_of_too_few_cells():
     X[np.arange(30), np.arange(30) % 5] = 1.0
     X[np.arange(30), np.arange(1, 31) % 5] = np.arange(30)
     message = said(lambda: OutlierRobustPCA(2).fit(X))
-    assert "Only 0 rows of X have more than 2 cells" in message
+    assert "Only 0 rows of X have enough cells for 2 components" in message
     assert "Ask for fewer components, leave columns with many holes out" in message
 
 
@@ -131,3 +131,11 @@ def test_columns_without_a_number_in_rows_that_count(X):
     X[:5, 2] = 1.0
     with pytest.raises(ValueError, match="column 2"):
         OutlierRobustPCA(2).fit(X, leave_out=np.arange(5))
+
+
+def test_a_single_column_may_have_holes():
+    X = np.random.default_rng(0).standard_normal((50, 1))
+    X[[3, 8]] = np.nan
+    model = OutlierRobustPCA(1).fit(X)
+    assert (model.outlier_type_[[3, 8]] == "unknown").all()
+    assert (model.outlier_type_ == "unknown").sum() == 2

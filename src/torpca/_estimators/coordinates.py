@@ -135,11 +135,11 @@ class Coordinates:
         log_det = float(np.sum(np.log(np.maximum(variances, noise)))) + (d - k) * np.log(noise)
         if self._feature_scale is not None:
             log_det += 2 * float(np.sum(np.log(self._feature_scale)))
-        far = np.square(score) + (np.square(orthogonal) / noise if d > k else 0.0)
-        far = far[~np.isnan(far)]  # a row of too few cells says nothing
-        if len(far) == 0:
-            return np.nan
-        return float(-0.5 * (d * np.log(2 * np.pi) + log_det + np.mean(far)))
+        with np.errstate(over="ignore"):
+            far = np.square(score) + (np.square(orthogonal) / noise if d > k else 0.0)
+            far = far[~np.isnan(far)]  # a row of too few cells says nothing
+            mean = float(np.mean(far)) if len(far) else np.nan
+        return float(-0.5 * (d * np.log(2 * np.pi) + log_det + mean))
 
     def to_sklearn(self) -> Any:
         """Return the fit as an ordinary fitted scikit-learn transformer.

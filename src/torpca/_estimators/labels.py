@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from torpca._core.frame import frame_of_size
+from torpca._missing.completion import unjudged
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Array, Floats, Rows, place
 from torpca._stats.limits import NewRows
@@ -222,7 +223,7 @@ class Labels:
         score, orthogonal = frame.restore(*rows.scores(self._basis, safe / frame.unit))
         n_observed = source.n_observed()
         if n_observed is not None:  # rows of too few cells lie in any subspace
-            few = n_observed <= len(scale)
+            few = unjudged(n_observed, *self._basis.shape[::-1])
             score, orthogonal = (np.where(few, np.nan, both) for both in (score, orthogonal))
         return score, orthogonal
 

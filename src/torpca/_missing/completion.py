@@ -276,7 +276,7 @@ def count_observed(source: RowSource) -> npt.NDArray[np.intp]:
     return source.sweep(kernel)[0][0].astype(np.intp)
 
 
-def unjudged(n_observed: npt.NDArray[np.intp], k: int) -> Mask:
-    """Rows of so few cells that k scores explain them whatever they are."""
-    few: Mask = n_observed <= k
+def unjudged(n_observed: npt.NDArray[np.intp], k: int, d: int) -> Mask:
+    """Rows of so few of their d cells that k scores explain them whatever they are."""
+    few: Mask = (n_observed <= k) & (n_observed < d)
     return few

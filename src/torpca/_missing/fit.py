@@ -85,7 +85,7 @@ def fit_with_holes(
     Of many rows, a part goes through all of this first.
     """
     rank, center = options.rank.given, options.center
-    weights = judged(sample_weight, n_observed, rank or 1)
+    weights = judged(sample_weight, n_observed, rank or 1, source.shape[1])
     few = max(FEWEST, NUMBERS // source.shape[1])
     if np.count_nonzero(weights) <= WORTH_A_PART * few:
         begun = first_completion(source, weights, rank, rng, center=center)
@@ -111,12 +111,12 @@ def rounds(
 ) -> RowsFit:
     """Steps 2 to 4 from a first completion."""
     seed = int(rng.integers(2**62))  # for all fits: what changes is the cells
-    weights = judged(sample_weight, n_observed, options.rank.given or 1)
+    weights = judged(sample_weight, n_observed, options.rank.given or 1, source.shape[1])
     kept = None
     for _ in range(ROUNDS):
         filled = completed(source, completion)
         fit = robust_fit(filled, options, weights, np.random.default_rng(seed))
-        weights = judged(sample_weight, n_observed, fit.V.shape[1])
+        weights = judged(sample_weight, n_observed, *fit.V.shape[::-1])
         before, kept = kept, fit.weights * weights
         n = float(np.sum(kept))
         same = before is not None and float(np.sum(np.abs(kept - before))) <= SETTLED * n
@@ -172,16 +172,15 @@ def held(rows: RowSource) -> RowSource:
     return source
 
 
-def judged(sample_weight: Floats, n_observed: npt.NDArray[np.intp], k: int) -> Floats:
+def judged(sample_weight: Floats, n_observed: npt.NDArray[np.intp], k: int, d: int) -> Floats:
     """Weights (n,) of rows, zero where k scores explain all cells that a row has."""
-    weights = np.where(unjudged(n_observed, k), 0.0, sample_weight)
+    weights = np.where(unjudged(n_observed, k, d), 0.0, sample_weight)
     count = int(np.count_nonzero(weights))
     if count < max(2, k + 1):
         raise ValueError(
-            f"Only {counted(count, 'row')} of X {'has' if count == 1 else 'have'} more than "
-            f"{counted(k, 'cell')}, so there is too little to go by for "
-            f"{counted(k, 'component')}. Ask for fewer components, leave columns with many holes "
-            "out, or give more rows."
+            f"Only {counted(count, 'row')} of X {'has' if count == 1 else 'have'} enough cells for "
+            f"{counted(k, 'component')}, which is more than {k} or all {d}. Ask for fewer "
+            "components, leave columns with many holes out, or give more rows."
         )
     return weights
 

@@ -41,6 +41,8 @@ def leave_leverage_out(
         if 2 * float(np.sum(without)) < float(np.sum(sample.weights)):
             return best.keep, cuts
         keep, fit = without, sample_fit(sample, without, best.choice.rank)
+        if fit.scores.shape[1] == 0:  # the others are all equal
+            return best.keep, cuts
         _, on = weighed(sample, fit)
     else:
         out = 2 * keep < first
