@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -16,8 +17,33 @@ SHORTEST_RUN = 5
 LOOKED_AT = 5
 # Features among which peaks are looked for: of a million, all others have next to no share.
 PEAKS = 2000
+# Names that are numbers, with a unit or without: wavelengths, wave numbers, times.
+NUMBER = re.compile(r"[^\d.+-]*([+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)(?:\D.*)?")
+# Fewest features of a spectrum or another profile.
+SHORTEST_PROFILE = 10
 # Beside the largest share, one smaller than this part of it is not worth a word.
 WORTH = 0.2
+
+
+def is_profile(names: Sequence[str]) -> bool:
+    """Whether names are numbers in order, as of a spectrum: then neighbours belong together.
+
+    Examples
+    --------
+    >>> is_profile([f"{900 + 2 * j} nm" for j in range(50)])
+    True
+    >>> is_profile(["flow", "bearing_temp", "rpm"]), is_profile([f"x{j}" for j in range(50)])
+    (False, False)
+    """
+    if len(names) < SHORTEST_PROFILE:
+        return False
+    found = [NUMBER.fullmatch(name.strip()) for name in names]
+    numbers = np.array([float(match.group(1)) if match else np.nan for match in found])
+    steps = np.diff(numbers)
+    in_order = bool(np.all(steps > 0) or np.all(steps < 0))
+    # x0, x1, ... and sensor 1, sensor 2, ... are counted, not measured.
+    counted = numbers[0] in (0.0, 1.0) and bool(np.all(steps == 1.0))
+    return in_order and not counted
 
 
 def named_bands(
@@ -26,16 +52,20 @@ def named_bands(
     """Features or bands of neighbours with the largest signed shares (d,), the largest first.
 
     A spectrum has hundreds of features, each with a small share; what a chemist wants to read is
-    the band they form. In other tables, runs of neighbours that all act alike are rare. `cut`
-    shortens a name.
+    the band they form. In other tables neighbours have nothing to do with each other, and features
+    are named one by one. `cut` shortens a name.
 
     Examples
     --------
     >>> import numpy as np
-    >>> shares = np.array([0.5, 0.0, -0.05, -0.1, -0.1, -0.1, -0.05, 0.0, 0.1])
-    >>> [(name, round(share, 2)) for name, share in named_bands(shares, "abcdefghi", 2)]
-    [('a', 0.5), ('c to g', -0.4)]
+    >>> shares = np.array([0.5, 0.0, -0.05, -0.1, -0.1, -0.1, -0.05, 0.0, 0.1, 0.0])
+    >>> waves = [f"{900 + 2 * j} nm" for j in range(10)]
+    >>> [(name, round(share, 2)) for name, share in named_bands(shares, waves, 2)]
+    [('900 nm', 0.5), ('904 nm to 912 nm', -0.4)]
     """
+    if not is_profile(names):
+        order = highest(np.abs(shares))[:most]
+        return [(cut(names[j]), float(shares[j])) for j in order if shares[j] != 0.0]
     found = sorted(bands(shares, LOOKED_AT * most), key=lambda band: -abs(band[2]))[:most]
     return [
         (" to ".join(cut(names[j]) for j in dict.fromkeys((first, last))), share)
@@ -87,17 +117,3 @@ def run_around(shares: Floats, peak: int) -> tuple[int, int]:
     while last < len(shares) - 1 and sign * shares[last + 1] >= least:
         last += 1
     return first, last
-
-
-def shortened(name: str, most: int) -> str:
-    """A name of at most `most` characters, cut in the middle: names often differ at their end.
-
-    Examples
-    --------
-    >>> shortened("absorbance of sample 17", 15)
-    'absorb...ple 17'
-    """
-    if len(name) <= most:
-        return name
-    end = (most - 3) // 2
-    return f"{name[: most - 3 - end]}...{name[len(name) - end :]}"

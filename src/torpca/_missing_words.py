@@ -7,7 +7,7 @@ from typing import Any
 from torpca._answer import Answer
 from torpca._estimators.labels import UNKNOWN
 from torpca._missing_cells import Together, together
-from torpca._numbers import counted, whole
+from torpca._words import counted, whole
 
 # Columns in the summary, those with most missing cells.
 COLUMNS = 10

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from torpca._core.problem import check_finite
-from torpca._core.subspace import Fit, SubspaceFinder
+from torpca._core.subspace import RESIDUAL_ULPS, Fit, SubspaceFinder
 from torpca._sources import Columns, RowSource
-from torpca._sources.base import Floats
+from torpca._sources.base import Floats, Mask
+from torpca._stats.limits import limits_of
 from torpca._stats.origin import far_origin
 from torpca.metrics import principal_angles
 
@@ -74,3 +75,28 @@ def largest_angle(V: Floats, W: Floats) -> float:
     if V.shape != W.shape:  # some direction of the larger one is orthogonal to the smaller
         return 90.0
     return float(np.degrees(np.max(principal_angles(V, W), initial=0.0)))
+
+
+def ordinary_flags(plain: OrdinaryPCA, eps: float) -> Mask:
+    """Mask (n,) of the rows that ordinary PCA itself would flag: by the same two distances.
+
+    The limits are of the same kind as those of a robust fit, for rows that are all taken for good.
+    `eps` is the precision of the rows.
+    """
+    Y, R = plain.scores, plain.orthogonal_distances()
+    n, k = Y.shape
+    size = np.max(np.abs(Y), axis=0, initial=0.0)
+    units = Y / np.where(size > 0, size, 1.0)
+    deviations = np.sqrt(np.sum(units**2, axis=0) / max(n - (plain.mean is not None), 1))
+    score = np.linalg.norm(units / np.where(deviations > 0, deviations, np.inf), axis=1)
+    everyone = np.ones(n)
+    beyond = plain.V.shape[0] > k
+    limits = limits_of(
+        score, everyone, R, everyone, k, beyond=beyond, center=plain.mean is not None
+    )
+    # Rows in the subspace up to rounding are never too far from it.
+    rounding = (
+        2 * RESIDUAL_ULPS * eps * limits["score"] * float(np.max(size * deviations, initial=0.0))
+    )
+    flagged: Mask = (score > limits["score"]) | (max(limits["orthogonal"], rounding) < R)
+    return flagged

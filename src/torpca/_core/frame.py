@@ -58,7 +58,7 @@ def frame_of_size(source: RowSource, magnitudes: Floats, size: float) -> Frame:
     return Frame(source, factors, float(np.ldexp(1.0, exponent)))
 
 
-def shortened(X: Floats) -> Floats:
+def without_long_rows(X: Floats) -> Floats:
     """The rows X (m, d), those too long to be squared made shorter: they are far off either way.
 
     All of them as they are if most are as long.

@@ -14,9 +14,9 @@ from torpca._core.scores import Scorer
 from torpca._core.subspace import SubspaceFinder
 from torpca._core.threshold import fraction_count
 from torpca._names import FROM_ZERO
-from torpca._numbers import whole
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import FEW_ROWS, Floats
+from torpca._words import whole
 
 # What to try when a number is refused.
 REMEDY = {

@@ -23,9 +23,12 @@ from torpca._core.problem import check_finite
 from torpca._core.result import RobustSubspace
 from torpca._core.subspace import RESIDUAL_ULPS, norm
 from torpca._estimators.coordinates import Coordinates
+from torpca._estimators.explain import Explanations
 from torpca._estimators.fitting import checked_fit
 from torpca._estimators.html import NotebookSummary
 from torpca._estimators.labels import Labels
+from torpca._estimators.subspace import FittedSubspace
+from torpca._missing.completion import Completion
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
 from torpca._stats.limits import SLACK, NewRows
@@ -35,6 +38,7 @@ class RobustSubspaceEstimator(
     ClassNamePrefixFeaturesOutMixin,
     Coordinates,
     Labels,
+    Explanations,
     TransformerMixin,
     OutlierMixin,
     NotebookSummary,
@@ -141,6 +145,25 @@ class RobustSubspaceEstimator(
         # In float64 whatever the data: labels cut again later must be the same.
         self._training = score, orthogonal
         self.offset_ = self._offset(self.contamination)
+
+    @property
+    def subspace_(self) -> FittedSubspace:
+        """Centre, directions, spread and noise of the good rows, in NumPy and in float64."""
+        check_is_fitted(self)
+        d, k = self._basis.shape
+        even = np.full(d, np.sqrt(self.noise_variance_))  # as much in one feature as in another
+        return FittedSubspace(
+            center=self._mean,
+            basis=self._basis,
+            deviations=self._deviations,
+            scale=self._feature_scale,
+            noise=getattr(self, "_feature_noise", even),
+            freedom=getattr(self, "_freedom", float(max(d - k, 1))),
+        )
+
+    def _completion(self) -> Completion:
+        """How holes of rows are filled."""
+        return self.subspace_.completion()
 
     # ---- the scikit-learn protocol --------------------------------------------------------------
 

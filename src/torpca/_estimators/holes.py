@@ -16,12 +16,12 @@ from torpca._missing.check import infinite, name_of
 from torpca._missing.completion import Completion, Filled
 from torpca._missing.fit import RowsFit, freedom_of
 from torpca._missing.impute import impute_like
-from torpca._numbers import counted
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Rows
 from torpca._sources.views import Zeroed
 from torpca._stats.sentinels import sentinels
 from torpca._warn import warn
+from torpca._words import counted
 
 # Rows whose distances tell how much these vary, and numbers that tell it of single features, ...
 MOST_ROWS, PROBE_NUMBERS = 20_000, 2**15
@@ -43,6 +43,7 @@ class Holes:
     _feature_noise: Floats
     """Root mean square of the residuals of good rows in each feature, (d,)."""
     _freedom: float
+    _completion: Callable[[], Completion]
     """Degrees of freedom of their sums."""
     _opened: Callable[[Any], RowSource]
 
@@ -110,17 +111,6 @@ class Holes:
         return source.export(source.sweep(kernel)[0][0])
 
     # ---- how ------------------------------------------------------------------------------------
-
-    def _completion(self) -> Completion:
-        """How holes of rows are filled."""
-        return Completion(
-            mean=self._mean,
-            V=self._basis,
-            deviations=self._deviations,
-            noise=self._feature_noise,
-            freedom=self._freedom,
-            scale=self._feature_scale,
-        )
 
     def _marked(self, source: RowSource) -> RowSource:
         """The rows, NaN where a number stands for a missing value."""

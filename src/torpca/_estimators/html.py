@@ -9,14 +9,9 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils import estimator_html_repr
 
-from torpca._estimators.words import (
-    percent,
-    rank_rule,
-    reason_for_rank,
-    rows_by_type,
-)
-from torpca._numbers import counted, whole
+from torpca._estimators.words import rank_rule, reason_for_rank, rows_by_type
 from torpca._sources.base import to_numpy
+from torpca._words import counted, percent, whole
 
 # Colours are the page's own, so that the summary reads in light and in dark.
 TABLE = "border-collapse: collapse; margin: 0.5em 0; font-size: 0.9em; color: inherit"

@@ -111,7 +111,10 @@ class Labels:
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> npt.NDArray[np.int_]:
-        """Label rows: +1 for good ones, -1 for outliers.
+        """Label rows: +1 for good ones, -1 for those beyond a limit.
+
+        These are two things: rows off the model, and rows that lie in it but are merely extreme
+        ("good leverage"). `outlier_types` tells them apart, and `explain` says why.
 
         Parameters
         ----------
@@ -242,6 +245,8 @@ class Labels:
             none = np.equal(limit, 0.0)
             with np.errstate(over="ignore", invalid="ignore"):
                 times: Floats = np.minimum(distance / np.where(none, 1.0, limit), most)
+            # Far out as well where the limit, which grows with the score distance, is infinite.
+            times = np.where(np.isinf(distance), most, times)
             if np.any(none):
                 times = np.where(none, np.where(distance > 0, most, 0.0), times)
             return times

@@ -33,11 +33,11 @@ from torpca._warn import warn
 
 
 class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
-    """Principal component analysis of the good rows, which it finds by itself.
+    """Principal component analysis of the good rows, which it finds from the data.
 
-    It returns what `sklearn.decomposition.PCA` would have returned had someone removed the bad
-    rows first, and names them. Nothing has to be known about them: not how many they are, nor
-    how far out. More than half of the rows must be good, and lie near a subspace.
+    It returns what `sklearn.decomposition.PCA` would return if someone had removed the bad rows
+    first, and names them. You need not know how many bad rows there are or how far out they are.
+    More than half of the rows must be good and lie near a subspace.
 
     Parameters
     ----------
@@ -49,8 +49,11 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         and the subspace is that of ordinary PCA. "auto" leaves out those that are farther than the
         others' spread allows. It plays no part in the labels.
     contamination : float in (0, 0.5] or "auto", default="auto"
-        Share of the rows to label as outliers; "auto": those beyond a limit that one in a hundred
-        Gaussian good rows exceeds. It plays no part in the fit.
+        Share of the rows to label as outliers; "auto": those beyond a limit, see `limit`. It plays
+        no part in the fit.
+    limit : float in [0.5, 1), default=0.99
+        Share of Gaussian good rows within both limits; one in a hundred of them is beyond one by
+        default. It plays no part in the fit.
     center : bool, default=True
         Whether to subtract the mean of the good rows.
     scale : bool, default=False
@@ -165,6 +168,7 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
             StrOptions({"auto"}),
         ],
         "trim": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="left")],
+        "limit": [Interval(Real, 0.5, 1, closed="left")],
         "scale": ["boolean"],
         "cells": ["boolean"],
         "missing_values": [None, Real, "array-like"],
@@ -181,6 +185,7 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     route_: str
     _probe: Probe | None = None
     _stability: Stability | None = None
+    _rows_by_type: dict[str, int] | None = None  # of the fit, as a file says
 
     def __init__(
         self,
@@ -188,6 +193,7 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         *,
         trim: float | str = "auto",
         contamination: float | str = "auto",
+        limit: float = 0.99,
         center: bool = True,
         scale: bool = False,
         cells: bool = False,
@@ -201,6 +207,7 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         self.n_components = n_components
         self.trim = trim
         self.contamination = contamination
+        self.limit = limit
         self.center = center
         self.scale = scale
         self.cells = cells
@@ -285,6 +292,8 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
             n_sample=None if isinstance(self.sample_size, str) else int(self.sample_size),
             tol=float(self.tol),
             max_iter=int(self.max_iter),
+            # 1 - 0.99 is not 0.01, and the default has the limits of 0.01 to the last digit.
+            beyond=round(1.0 - float(self.limit), 15),
         )
 
     def _keep_fit(self, source: RowSource, found: RowsFit, origin: Floats | None) -> None:
@@ -323,6 +332,13 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         self.weights_ = source.export(fit.weights)
         self.rank_, self.start_, self.route_ = fit.rank, fit.start, fit.route
         self.history_, self.n_iter_, self.converged_ = fit.history, len(fit.history), fit.converged
+
+    def _types_at_fit(self) -> dict[str, int] | None:
+        """Number of training rows of each type; None where a file does not say it."""
+        if not hasattr(self, "score_distances_"):
+            return self._rows_by_type
+        kinds, counts = np.unique(self.outlier_type_, return_counts=True)
+        return dict(zip(kinds.tolist(), counts.tolist(), strict=True))
 
     @property
     def stability_(self) -> Stability:

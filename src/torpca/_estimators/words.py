@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 
 from torpca._estimators.labels import TYPES
-from torpca._numbers import counted, whole
+from torpca._estimators.stability import Stability
+from torpca._words import counted, listed, percent, whole
+
+# Labels that differ in more than this share of the rows are not the same.
+CHANGED = 0.02
 
 # Why there are so many components, for each rule of `RankChoice`; `{gap}` and `{explained}` are
 # filled in where they are known.
@@ -50,15 +54,6 @@ def count(number: float) -> str:
     return f"{number:.2g}" if number < 10 else f"{number:.0e}"
 
 
-def percent(share: float) -> str:
-    """A share in per cent, with two digits that tell it from nothing and from all."""
-    edge = min(share, 1.0 - share)
-    if 1e-12 < edge < 5e-5:  # less than that is rounding
-        return "< 0.01 %" if share < 0.5 else "> 99.99 %"
-    digits = 0 if edge >= 0.0995 or edge <= 1e-12 else 1 if edge >= 0.00095 else 2
-    return f"{100 * share:.{digits}f} %"
-
-
 def rows_by_type(estimator: Any) -> dict[str, int]:
     """Number of training rows of each kind, also of kinds without any."""
     # As truth values: the text of `outlier_type_` takes fifty bytes a row.
@@ -67,3 +62,19 @@ def rows_by_type(estimator: Any) -> dict[str, int]:
         str(TYPES[i, j]): int(np.count_nonzero((beyond[0] == i) & (beyond[1] == j)))
         for i, j in ((0, 0), (1, 0), (0, 1), (1, 1))
     }
+
+
+def stability_words(found: Stability | None, n: int) -> list[str]:
+    """How many of n rows other numbers of components flag, if they are others."""
+    if found is None:
+        return []
+    others = [refit for refit in found.refits if refit.n_components != found.n_components]
+    if all(refit.share_changed <= CHANGED for refit in others):
+        return []
+    some = f" of {whole(found.n_rows)} looked at" if found.n_rows < n else ""
+    numbers = {refit.n_components: refit.n_flagged for refit in others}
+    numbers[found.n_components] = found.n_flagged
+    said = listed(
+        [f"{whole(m)} with {counted(k, 'component')}" for k, m in sorted(numbers.items())]
+    )
+    return [f"How many rows{some} are flagged depends on this number: {said}."]

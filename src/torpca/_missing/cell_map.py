@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._missing.cells import judged_cells
-from torpca._numbers import counted, whole
 from torpca._sources.base import Array, Floats, Mask, Rows
+from torpca._words import counted, whole
 
 # Kinds of rows, from the top of a map down.
 FLAGGED, WITH_BAD_CELLS, OTHER = GROUPS = ("flagged", "bad cells", "other")
@@ -52,7 +52,7 @@ def cell_map(
     Rows that are not `flagged` (n,) are searched for bad cells only if the model looks for such:
     without that, one bad cell is enough to flag its row.
     """
-    source, completion = model._opened(X), model._completion()
+    source, completion = model._opened(X), model.subspace_.completion()
     worst = np.zeros(len(flagged))
     if model.cells:
 

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._core.problem import check_finite
+from torpca._missing.completion import zero_where
 from torpca._names import FROM_ZERO
-from torpca._numbers import counted, whole
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Rows, place
 from torpca._warn import warn
+from torpca._words import counted, whole
 
 # Share of the rows in which a feature is there, below which it is worth a word.
 MOSTLY_EMPTY = 0.5
@@ -41,16 +42,16 @@ def check_holes(source: RowSource, weights: Floats) -> Holes:
     there = (weights > 0).astype(np.float64)
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-        observed = xp.astype(~xp.isnan(block), xp.float64)
-        endless = xp.astype(xp.isinf(block), xp.float64)
-        size = xp.abs(block)
-        size = xp.max(xp.where(xp.isnan(size), 0.0, size), axis=1)
+        missing = xp.isnan(block)
+        observed = xp.astype(~missing, xp.float64)
+        size = xp.max(zero_where(xp, missing, xp.abs(block)), axis=1)
         by_feature = place(xp, there[rows], block) @ observed
-        return (xp.sum(observed, axis=1), xp.sum(endless, axis=1), size), (by_feature,)
+        return (observed @ place(xp, np.ones(block.shape[1]), observed), size), (by_feature,)
 
-    (by_row, endless, sizes), (by_feature,) = source.sweep(kernel)
-    if np.any(endless):
-        raise infinite(source, np.flatnonzero(endless))
+    (by_row, sizes), (by_feature,) = source.sweep(kernel)
+    endless = np.flatnonzero(np.isinf(sizes))
+    if len(endless):
+        raise infinite(source, endless)
     shares = by_feature / max(float(np.sum(there)), 1.0)
     check_columns(source, shares)
     check_sizes(sizes[(weights > 0) & (by_row > 0)])

@@ -136,10 +136,12 @@ def settled(
     within: float = np.inf,
     max_passes: int = MAX_PASSES,
     share: float = BELOW_CHANCE,
+    rate: float = 0.5,
 ) -> Completion:
     """Complete and fit in turn until the subspace moves by less than chance does.
 
-    Rows of `weights` (n,) count as long as their residuals are `within` a limit.
+    Rows of `weights` (n,) count as long as their residuals are `within` a limit. `rate` is what a
+    move is taken to be of the one before it, until two are known.
     """
     d, k = model.V.shape
     if k == 0 or not np.any(weights > 0):
@@ -154,11 +156,16 @@ def settled(
         moved = subspace_change(model.V, now.V)
         model = now
         # Moves shrink by about the same factor each time: what is left is a geometric sum.
-        rate = min(moved / last, 0.95) if np.isfinite(last) else 0.5
+        rate = min(moved / last, 0.95) if np.isfinite(last) else rate
         last = moved
-        if moved * rate / (1 - rate) <= max(SETTLED, share * chance(model, n)):
+        if moved * to_come(rate) <= max(SETTLED, share * chance(model, n)):
             break
     return model
+
+
+def to_come(rate: float) -> float:
+    """All moves that follow one, as a multiple of it, if each is `rate` times the one before."""
+    return rate / (1 - rate)
 
 
 def chance(model: Completion, n: float) -> float:

@@ -12,16 +12,17 @@ from torpca._core.subspace import subspace_change
 from torpca._missing.cells import WithoutCells, cell_scales, without_bad_cells
 from torpca._missing.check import check_holes
 from torpca._missing.completion import Completion, Filled, count_observed, unjudged
-from torpca._missing.em import chance, settled
+from torpca._missing.em import chance, settled, to_come
 from torpca._missing.screen import Screen
 from torpca._missing.start import first_completion
-from torpca._numbers import counted
 from torpca._robust.describe import RobustFit
 from torpca._robust.fit import robust_fit
 from torpca._robust.options import Options
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats
 from torpca._stats.draw import some_rows
+from torpca._stats.limits import LEVEL
+from torpca._words import counted
 
 # Looks at the cells by the model, at most, and share of them that may change in the end.
 CELL_ROUNDS, FEW_CELLS = 3, 1e-3
@@ -29,8 +30,10 @@ CELL_ROUNDS, FEW_CELLS = 3, 1e-3
 ROUNDS = 4
 # Share of the rows whose weights may change in the end, ...
 SETTLED = 0.002
-# ... or of the error that chance makes by which the subspace may move.
-NEAR_CHANCE = 0.3
+# ... or of the error that chance makes by which the subspace may move, in the end and before.
+NEAR_CHANCE, ROUGHLY = 0.3, 1.0
+# Largest share of missing cells that is taken for the rate at which moves of EM shrink.
+MOST_MISSING = 0.95
 # Of many rows, a part that holds so many numbers, or rows at least, is fitted first.
 NUMBERS, FEWEST, WORTH_A_PART = 2**20, 2000, 3
 # Rows of a view are held if they take no more than this; else they are made in every pass.
@@ -92,13 +95,23 @@ def fit_with_holes(
         return rounds(source, n_observed, begun, options, sample_weight, rng)
     rows = some_rows(weights, few, rng)
     part = as_source(source.take(rows))
-    found = fit_with_holes(part, n_observed[rows], options, sample_weight[rows], rng)
+    # Where a row ends to be an inlier for the user plays no part in the fit.
+    usual = replace(options, beyond=LEVEL)
+    found = fit_with_holes(part, n_observed[rows], usual, sample_weight[rows], rng)
     assert found.completion is not None
     limit = found.fit.limits["orthogonal"]
+    # The part has told bad rows from good ones: what is left is EM, and comes nearer as EM does.
+    rate = missing_share(n_observed, weights, source.shape[1])
     begun = settled(
-        source, found.completion, weights, center=center, within=limit, share=NEAR_CHANCE
+        source,
+        found.completion,
+        weights,
+        center=center,
+        within=limit,
+        share=ROUGHLY,
+        rate=rate,
     )
-    return rounds(source, n_observed, begun, options, sample_weight, rng)
+    return rounds(source, n_observed, begun, options, sample_weight, rng, rate)
 
 
 def rounds(
@@ -108,8 +121,9 @@ def rounds(
     options: Options,
     sample_weight: Floats,
     rng: np.random.Generator,
+    rate: float = 0.5,
 ) -> RowsFit:
-    """Steps 2 to 4 from a first completion."""
+    """Steps 2 to 4 from a first completion, where each move is `rate` times the one before."""
     seed = int(rng.integers(2**62))  # for all fits: what changes is the cells
     weights = judged(sample_weight, n_observed, options.rank.given or 1, source.shape[1])
     kept = None
@@ -121,7 +135,7 @@ def rounds(
         n = float(np.sum(kept))
         same = before is not None and float(np.sum(np.abs(kept - before))) <= SETTLED * n
         moved = subspace_change(completion.V, fit.V)
-        near = moved <= NEAR_CHANCE * chance(by_fit(fit, completion), n)
+        near = moved * to_come(rate) <= NEAR_CHANCE * chance(by_fit(fit, completion), n)
         # The first completion is none by rows that a fit kept.
         if completion.freedom is not None and (same or near):
             break
@@ -183,6 +197,16 @@ def judged(sample_weight: Floats, n_observed: npt.NDArray[np.intp], k: int, d: i
             "components, leave columns with many holes out, or give more rows."
         )
     return weights
+
+
+def missing_share(n_observed: npt.NDArray[np.intp], weights: Floats, d: int) -> float:
+    """Share of the cells of rows of `weights` (n,) that are missing.
+
+    EM comes nearer by the share of the information that is missing (Dempster, Laird and Rubin
+    1977), which for many cells in each row is about that of the cells.
+    """
+    share = 1.0 - float(weights @ n_observed) / (float(np.sum(weights)) * d)
+    return min(share, MOST_MISSING)
 
 
 def completion_of(

@@ -88,6 +88,9 @@ def weighted_medians(X: Floats, w: Floats) -> Floats:
     >>> weighted_medians(np.array([[1.0, np.nan], [2.0, np.nan], [4.0, np.nan]]), np.ones(3))
     array([2., 0.])
     """
+    alike = len(w) > 0 and w[0] > 0 and bool(np.all(w == w[0]))
+    if alike and not np.isnan(X).all(axis=0).any():  # several times as fast
+        return np.asarray(np.nanmedian(X, axis=0))
     order = np.argsort(X, axis=0, kind="stable")  # NaN comes last
     ordered = np.take_along_axis(X, order, axis=0)
     mass = np.cumsum(np.where(np.isnan(ordered), 0.0, w[order]), axis=0)

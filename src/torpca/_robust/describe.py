@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,15 @@ from torpca._robust.start import Start
 from torpca._select.rank import RankChoice
 from torpca._sources.base import Floats
 from torpca._stats.cutoffs import taper
-from torpca._stats.limits import NUMBERS, LeftOut, NewRows, leave_out, limits_of, new_limits
+from torpca._stats.limits import (
+    LEVEL,
+    NUMBERS,
+    LeftOut,
+    NewRows,
+    leave_out,
+    limits_of,
+    new_limits,
+)
 from torpca._stats.scatter import mahalanobis, robust_scatter
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
@@ -56,8 +65,11 @@ class RobustFit:
     converged: bool
 
 
-def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
-    """Distances, scatter and limits of all rows, given the subspace."""
+def describe(settled: Settled, rng: np.random.Generator, share: float = LEVEL) -> RobustFit:
+    """Distances, scatter and limits of all rows, given the subspace.
+
+    `share` of the good rows are beyond a limit if they are Gaussian.
+    """
     fit, R, studentised = settled.fit, settled.residuals, settled.studentised
     sample_weight, center = settled.sample_weight, fit.mean is not None
     weights = settled.keep * sample_weight
@@ -71,13 +83,13 @@ def describe(settled: Settled, rng: np.random.Generator) -> RobustFit:
     score = mahalanobis(Y, scatter.center, scatter.covariance)
     near = np.where(scatter.weights > 0, sample_weight, 0.0)
     left = None if settled.trimmed else left_out(settled, center)
-    beyond = k < fit.V.shape[0]
     good = weights
     if not settled.trimmed:
         z = settled.rule.residual.z(settled.studentised)
         good = sample_weight * within_good(settled.rule, settled.keep, z)
-    limits = limits_of(score, near, R, good, k, beyond=beyond, center=center, left=left)
-    new = new_limits(score, near, R, studentised, good, k, beyond=beyond, center=center, left=left)
+    known: dict[str, Any] = {"beyond": k < fit.V.shape[0], "center": center, "left": left}
+    limits = limits_of(score, near, R, good, k, share=share, **known)
+    new = new_limits(score, near, R, studentised, good, k, share=share, **known)
     V, scales = principal_axes(fit.V, scatter.covariance)
     mean = None if fit.mean is None else fit.mean + unit * (fit.V @ scatter.center)
     n_good = float(np.sum(weights))

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from torpca._core.frame import shortened
+from torpca._core.frame import without_long_rows
 from torpca._core.problem import check_finite
 from torpca._robust.describe import RobustFit, describe
 from torpca._robust.exact import settle_exactly
@@ -52,7 +52,7 @@ def robust_fit(
             if not np.all(np.isfinite(numbers)):
                 check_finite(source)  # says which rows of all
             few = max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * source.shape[1]))
-            part = as_source(shortened(numbers), block_rows=few)
+            part = as_source(without_long_rows(numbers), block_rows=few)
             nearly = replace(options, tol=max(options.tol, NEAR), max_iter=options.max_iter - 1)
             settled = settle(part, sample_weight[rows], nearly, polish=False)
             found = fit_large(source, sample_weight, rows, part, settled, options, rng)
@@ -60,5 +60,5 @@ def robust_fit(
                 return found
             exact = settle_exactly(source, sample_weight, rows, settled)
             if exact is not None:
-                return describe(exact, rng)
-    return describe(settle(source, sample_weight, options), rng)
+                return describe(exact, rng, options.beyond)
+    return describe(settle(source, sample_weight, options), rng, options.beyond)

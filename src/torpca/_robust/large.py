@@ -135,7 +135,18 @@ def fit_large(
     found = passes.distances(at, keep, exact)
     if found is None:
         return None
-    return summary(keep, *found, at, settled, rows, sample_weight, tuple(history), converged, rng)
+    return summary(
+        keep,
+        *found,
+        at,
+        settled,
+        rows,
+        sample_weight,
+        tuple(history),
+        converged,
+        rng,
+        options.beyond,
+    )
 
 
 @dataclass(frozen=True)
@@ -356,6 +367,7 @@ def summary(
     history: tuple[Iteration, ...],
     converged: bool,
     rng: np.random.Generator,
+    share: float,
 ) -> RobustFit:
     """All of it, as a fit."""
     k = len(at.s)
@@ -365,8 +377,16 @@ def summary(
     good = within_good(at.rule, keep[judges], z) * counts
     far = at.inside.spread.z(score[judges] / np.sqrt(at.inside.shrink)) >= FAR_OUT
     near = np.where((good > 0) & ~far, counts, 0.0)
-    beyond = k < at.V.shape[0]
-    limits = limits_of(score[judges], near, R[judges], good, k, beyond=beyond, center=at.centered)
+    limits = limits_of(
+        score[judges],
+        near,
+        R[judges],
+        good,
+        k,
+        beyond=k < at.V.shape[0],
+        center=at.centered,
+        share=share,
+    )
     # No products of all rows are stored: of short rows they are a good part of the data.
     n_good = float(keep @ sample_weight)
     square = float(np.einsum("i,i,i,i->", keep, sample_weight, R, R))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torpca._select.rank import RankRule
+from torpca._stats.limits import LEVEL
 
 
 @dataclass(frozen=True)
@@ -19,3 +20,5 @@ class Options:
     """Rows on which the fit is started; None: as many as suit their length."""
     tol: float
     max_iter: int
+    beyond: float = LEVEL
+    """Share of Gaussian good rows beyond a limit."""

@@ -111,19 +111,21 @@ def limits_of(
     beyond: bool = True,
     center: bool = True,
     left: LeftOut | None = None,
+    share: float = LEVEL,
 ) -> dict[str, float]:
     """Limits on the distances `score` and R (n,) of rows that the fit has seen.
 
     `near` and `weights` (n,) are the weights of the good rows in the one and the other; `beyond`:
-    whether there are more features than the k components.
+    whether there are more features than the k components; `share`: that of Gaussian good rows
+    beyond a limit.
     """
     limits = {"score": 0.0, "orthogonal": 0.0}
     if k > 0:
-        level = level_of(beyond)
+        level = level_of(beyond, share)
         limit = seen_score_limit(float(np.sum(near)), k, center=center, level=level)
         limits["score"] = min(limit, exceeded_by(score, near, level))
     law = None if left is None or left.orthogonal is None else left.spectrum.seen(k)
-    limits["orthogonal"] = orthogonal_limit(R, weights, level_of(k > 0), law)
+    limits["orthogonal"] = orthogonal_limit(R, weights, level_of(k > 0, share), law)
     return limits
 
 
@@ -138,6 +140,7 @@ def new_limits(
     beyond: bool = True,
     center: bool = True,
     left: LeftOut | None = None,
+    share: float = LEVEL,
 ) -> NewRows | None:
     """Limits for new rows, given what `limits_of` is given; None if they are the same.
 
@@ -149,24 +152,24 @@ def new_limits(
         return None
     out = 0.0
     if k > 0:
-        level = level_of(beyond)
+        level = level_of(beyond, share)
         ratio = 1.0 if left is None else left.score
         seen = seen_score_limit(m, k, center=center, level=level)
         # New rows are beyond the second farthest of 200 rows in one case of a hundred.
         light = min(exceeded_by(score, near, level, ENOUGH) / seen, 1.0)
         out = light * new_score_limit(m, k, level=level, ratio=ratio)
-    share = level_of(k > 0)
+    level = level_of(k > 0, share)
     if left is None or left.orthogonal is None:
-        off = orthogonal_limit(studentised, weights, share, least=ENOUGH)
+        off = orthogonal_limit(studentised, weights, level, least=ENOUGH)
     else:
         law = left.spectrum.new(k)
-        off = left.orthogonal * orthogonal_limit(R, weights, share, law, least=ENOUGH)
+        off = left.orthogonal * orthogonal_limit(R, weights, level, law, least=ENOUGH)
     return NewRows(out, off, n)
 
 
-def level_of(other: bool) -> float:
+def level_of(other: bool, share: float) -> float:
     """Share of good rows beyond the limit on one distance, if there is the `other` one or not."""
-    return LEVEL / 2 if other else LEVEL
+    return share / 2 if other else share
 
 
 # ---- score distances ----------------------------------------------------------------------------

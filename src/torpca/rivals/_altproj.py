@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from torpca._core.problem import check_count, check_real
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._entrywise import (
     Stages,
     best_fit,
@@ -122,7 +122,7 @@ def altproj(
     True
     """
     max_iter, tol = check_count("max_iter", max_iter), check_real("tol", tol, 0.0)
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     M, mean = about_column_medians(table.X, center)
     beta = check_beta(beta, M.shape)
     decay = check_decay(decay, table.rank, M.shape, M.size)

@@ -9,7 +9,7 @@ import numpy as np
 from torpca._core.problem import check_real
 from torpca._core.result import RobustSubspace
 from torpca._sources.base import Floats
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._location import about_median
 from torpca.rivals._span import residuals, row_space, unit_rows
 
@@ -82,7 +82,7 @@ def coherence_pursuit(
     >>> subspace_error(coherence_pursuit(X, 2).components.T, V) < 1e-12
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     p, keep = check_power(p), check_keep(keep)
     C, mean = about_median(table.X, center)
     U, length = unit_rows(C, mean)

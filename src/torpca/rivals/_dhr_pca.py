@@ -10,7 +10,7 @@ from torpca._core.problem import check_count
 from torpca._core.result import RobustSubspace
 from torpca._core.threshold import fraction_count, least_of_largest
 from torpca._sources.base import Floats, Mask
-from torpca.rivals._door import Progress, check_share, hand_back, open_table
+from torpca.rivals._door import Progress, check_share, checked_table, hand_back
 from torpca.rivals._hr_pca import check_step, in_own_span, robust_variance, share_to_remove
 from torpca.rivals._location import about_median
 from torpca.rivals._principal import principal
@@ -80,7 +80,7 @@ def dhr_pca(
     >>> subspace_error(dhr_pca(X, 2).components.T, V) < 1e-3
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     fraction = check_share("fraction", fraction)
     step = check_step(step)
     max_iter = check_count("max_iter", max_iter)

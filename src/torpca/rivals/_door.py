@@ -14,10 +14,10 @@ from torpca._core.loop import Iteration
 from torpca._core.problem import check_finite, check_rank, check_real
 from torpca._core.result import RobustSubspace
 from torpca._core.subspace import fix_signs, subspace_change
-from torpca._numbers import counted
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, Mask
 from torpca._warn import warn
+from torpca._words import counted
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Table:
     source: RowSource
 
 
-def open_table(X: Any, rank: Any) -> Table:
+def checked_table(X: Any, rank: Any) -> Table:
     """Check X and the rank as `torp` does, and load the rows.
 
     The rivals work on all rows in memory, whatever kind of rows they are given.

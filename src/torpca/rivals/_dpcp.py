@@ -9,7 +9,7 @@ import numpy as np
 from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
 from torpca._sources.base import Floats
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._span import residuals, rows_in_span, top_directions
 
 # Steps are halved when this many in a row did not pay.
@@ -95,7 +95,7 @@ def dpcp(
     >>> subspace_error(dpcp(X, 2).components.T, V) < 1e-9
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     tol, max_iter = check_real("tol", tol, 0.0), check_count("max_iter", max_iter)
     rows = rows_in_span(table.X, center)
     Y, Q = rows.Y, rows.Q

@@ -10,7 +10,7 @@ from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
 from torpca._core.subspace import EPS64
 from torpca._sources.base import Floats
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._span import residuals, rows_in_span, top_directions
 
 
@@ -87,7 +87,7 @@ def fms(
     >>> subspace_error(fms(X, 2).components.T, V) < 1e-9
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     p, delta, tol = check_power(p), check_real("delta", delta, EPS64), check_real("tol", tol, 0.0)
     max_iter = check_count("max_iter", max_iter)
     rows = rows_in_span(table.X, center, spherise)

@@ -10,7 +10,7 @@ from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
 from torpca._core.subspace import subspace_change
 from torpca._sources.base import Floats
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._span import residuals, rows_in_span, top_directions
 
 # Nearer than this share of the middle row length a row is in the subspace, and has no say in where
@@ -91,7 +91,7 @@ def ggd(
     >>> subspace_error(ggd(X, 2).components.T, V) < 1e-9
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     step, tol = check_step(step), check_real("tol", tol, 0.0)
     max_iter = check_count("max_iter", max_iter)
     rows = rows_in_span(table.X, center, spherise)

@@ -15,7 +15,7 @@ from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
 from torpca._core.threshold import fraction_count
 from torpca._sources.base import Floats, Mask
-from torpca.rivals._door import Progress, check_share, hand_back, open_table
+from torpca.rivals._door import Progress, check_share, checked_table, hand_back
 from torpca.rivals._location import about_median
 from torpca.rivals._principal import principal
 from torpca.rivals._span import leading
@@ -101,7 +101,7 @@ def hr_pca(
     >>> subspace_error(hr_pca(X, 2).components.T, V) < 1e-8
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     fraction = check_share("fraction", fraction)
     step = check_step(step)
     limit = None if max_iter is None else check_count("max_iter", max_iter)

@@ -12,7 +12,7 @@ from torpca._core.result import RobustSubspace
 from torpca._core.subspace import EPS64
 from torpca._sources.base import Floats, Mask
 from torpca.rivals._concentration import ROUNDING, concentrate, distances_from, trimming
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._initial import (
     axes_to_start_with,
     check_start,
@@ -102,7 +102,7 @@ def mincovdet(
     >>> subspace_error(mincovdet(X, 2).components.T, V) < 0.05
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     start = check_start(start)
     C, origin = about_median(table.X, center)
     basis = row_space(unit_rows(C)[0])

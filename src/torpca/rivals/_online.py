@@ -15,7 +15,7 @@ from torpca._core.result import RobustSubspace
 from torpca._core.subspace import fix_signs
 from torpca._sources import as_source
 from torpca._sources.base import Floats, Mask
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._location import about_median
 
 # Rows held back for the start, and when its alternation ends.
@@ -119,7 +119,7 @@ def online_robust_pca(
     >>> subspace_error(online_robust_pca(X, 2).components.T, V) < 0.01
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     model = OnlineRobustPCA(
         table.rank, lambda1=lambda1, lambda2=lambda2, n_start=n_start, center=center
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from torpca._core.problem import check_count, check_real
 from torpca._sources.base import Floats, Mask
-from torpca.rivals._door import Progress, check_share, hand_back, open_table
+from torpca.rivals._door import Progress, check_share, checked_table, hand_back
 from torpca.rivals._gaps import leaving, observed, open_with_gaps
 from torpca.rivals._location import about_column_medians, about_median
 from torpca.rivals._nuclear import check_weight
@@ -111,7 +111,7 @@ def outlier_pursuit(
         table, seen = open_with_gaps(X, rank)
         A, mean = about_column_medians(table.X, center, seen)
     else:
-        table, seen = open_table(X, rank), None
+        table, seen = checked_table(X, rank), None
         A, mean = about_median(table.X, center)
     n_seen = A.size if seen is None else np.count_nonzero(seen)
     rows = Rows(A, seen, noise / table.unit * float(np.sqrt(n_seen)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from torpca._core.problem import check_count, check_real
 from torpca._sources.base import Floats
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._location import about_median
 from torpca.rivals._nuclear import check_weight, low_rank_part
 from torpca.rivals._span import number_of_directions
@@ -81,7 +81,7 @@ def principal_component_pursuit(
     True
     """
     max_iter, tol = check_count("max_iter", max_iter), check_real("tol", tol, 0.0)
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     C, mean = about_median(table.X, center)
     weight = 1.0 / float(np.sqrt(max(C.shape))) if lam is None else check_weight(lam)
     # Zeros are no measure of the other entries. Nor are bad ones: the middle entry is a good one.

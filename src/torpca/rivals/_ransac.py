@@ -12,7 +12,7 @@ from torpca._core.problem import check_count
 from torpca._core.result import RobustSubspace
 from torpca._core.threshold import fraction_count
 from torpca._sources.base import Floats, Mask
-from torpca.rivals._door import Progress, check_share, hand_back, open_table
+from torpca.rivals._door import Progress, check_share, checked_table, hand_back
 from torpca.rivals._location import about_median
 from torpca.rivals._principal import principal, residual_squares, smallest
 
@@ -92,7 +92,7 @@ def ransac(
     >>> bool((bad & found.support).any())
     False
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     fraction = check_share("fraction", fraction, 1.0)
     n_tries, max_iter = check_count("n_tries", n_tries), check_count("max_iter", max_iter)
     rng = np.random.default_rng(random_state)

@@ -12,7 +12,7 @@ from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
 from torpca._core.threshold import fraction_count
 from torpca._sources.base import Floats
-from torpca.rivals._door import Progress, check_share, hand_back, open_table
+from torpca.rivals._door import Progress, check_share, checked_table, hand_back
 from torpca.rivals._location import about_median
 from torpca.rivals._principal import principal, residual_squares, smallest
 from torpca.rivals._span import residuals, row_space, top_directions, unit_rows
@@ -105,7 +105,7 @@ def ransac_plus(
     >>> bool((bad & found.support).any())
     False
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     fraction = check_share("fraction", fraction)
     if threshold is not None:
         threshold = check_real("threshold", threshold, 0.0) / table.unit

@@ -13,7 +13,7 @@ from torpca._sources.base import Floats, Mask
 from torpca._stats.lines import window_consistency
 from torpca.rivals._adjusted import adjusted_limit, adjusted_outlyingness
 from torpca.rivals._concentration import ROUNDING, concentrate, distances_from, trimming
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._initial import axes_to_start_with, check_start, standardised
 from torpca.rivals._location import about_median
 from torpca.rivals._principal import principal, residual_squares, smallest
@@ -133,7 +133,7 @@ def robpca(
     >>> bool((bad & found.support).any())
     False
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     alpha = check_alpha(alpha)
     n_directions = check_count("n_directions", n_directions)
     start, skew = check_start(start), check_skew(skew, center)

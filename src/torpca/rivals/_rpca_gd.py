@@ -9,7 +9,7 @@ import numpy as np
 from torpca._core.problem import check_count, check_real
 from torpca._core.threshold import fraction_count
 from torpca._sources.base import Floats, Mask
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._entrywise import with_low_rank
 from torpca.rivals._location import about_column_medians
 from torpca.rivals._span import row_space
@@ -113,7 +113,7 @@ def rpca_gd(
     """
     max_iter, tol = check_count("max_iter", max_iter), check_real("tol", tol, 0.0)
     alpha, gamma = check_shares(alpha, gamma)
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     Y, mean = about_column_medians(table.X, center)
     left, s, right = np.linalg.svd(np.where(largest_entries(Y, alpha), 0.0, Y), full_matrices=False)
     root = np.sqrt(s[: table.rank])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from torpca._core.result import RobustSubspace
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._location import about_median
 from torpca.rivals._span import leading, row_space, unit_rows
 
@@ -49,7 +49,7 @@ def spherical_pca(X: Any, rank: int, *, center: bool = True) -> RobustSubspace:
     >>> subspace_error(spherical_pca(X, 2).components.T, V) < 0.2
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     C, mean = about_median(table.X, center)
     U, _ = unit_rows(C, mean)
     # Rows of one length have no use for more digits than a Gram matrix has.

@@ -10,7 +10,7 @@ import numpy as np
 from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
 from torpca._sources.base import Floats
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._scatter import ADVICE, LEAST, Rule, Scatter, eigenpairs, identity, settle
 from torpca.rivals._span import Spanned, residuals, rows_in_span
 from torpca.rivals._tyler import mixing, usual_shrinkage
@@ -114,7 +114,7 @@ def ste(
     >>> subspace_error(ste(X, 2).components.T, V) < 1e-9
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     d = table.X.shape[1]
     check_start(start)
     gammas = usual_gammas(d, table.rank) if gamma is None else check_gammas(gamma)

@@ -11,7 +11,7 @@ from torpca._core.problem import check_count
 from torpca._core.result import RobustSubspace
 from torpca._core.subspace import EPS64
 from torpca._sources.base import Floats
-from torpca.rivals._door import Progress, check_share, hand_back, open_table
+from torpca.rivals._door import Progress, check_share, checked_table, hand_back
 from torpca.rivals._hr_pca import Removal, Solver, check_step, in_own_span, remove_rows
 from torpca.rivals._location import about_median
 from torpca.rivals._span import leading
@@ -100,7 +100,7 @@ def sparse_hr_pca(
     >>> np.flatnonzero(sparse_hr_pca(X, 1, n_nonzero=3).components[0])
     array([0, 1, 2])
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     fraction = check_share("fraction", fraction)
     step = check_step(step)
     limit = None if max_iter is None else check_count("max_iter", max_iter)
@@ -195,7 +195,7 @@ def nonnegative_hr_pca(
     >>> nonnegative_hr_pca(X, 1).components.round(1) + 0.0
     array([[0.9, 0.4, 0. , 0. ]])
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     fraction = check_share("fraction", fraction)
     step = check_step(step)
     limit = None if max_iter is None else check_count("max_iter", max_iter)

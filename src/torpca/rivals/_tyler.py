@@ -9,7 +9,7 @@ import numpy as np
 from torpca._core.problem import check_count, check_real
 from torpca._core.result import RobustSubspace
 from torpca._sources.base import Floats
-from torpca.rivals._door import Progress, hand_back, open_table
+from torpca.rivals._door import Progress, checked_table, hand_back
 from torpca.rivals._scatter import ADVICE, LEAST, Rule, eigenpairs, identity, settle
 from torpca.rivals._span import rows_in_span
 
@@ -82,7 +82,7 @@ def tyler(
     >>> subspace_error(tyler(X, 2).components.T, V) < 1e-9
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     tol, max_iter = check_real("tol", tol, 0.0), check_count("max_iter", max_iter)
     rows = rows_in_span(table.X, center)
     shrinkage = usual_shrinkage(rows.Y) if shrinkage is None else check_shrinkage(shrinkage)

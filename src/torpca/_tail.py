@@ -1,0 +1,137 @@
+"""How rare a row would be among good ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincc, betainccinv, chdtrc, chdtri, fdtrc, fdtri
+from sklearn.utils.validation import check_is_fitted
+
+from torpca._estimators.robust import OutlierRobustPCA
+from torpca._sources.base import Floats, Mask
+from torpca._stats.limits import level_of
+
+
+def tail_probability(model: OutlierRobustPCA, X: Any, *, reference: Any = None) -> Floats:
+    """Share of good rows that are at least as far out as each row.
+
+    It is a p-value of "this row is good", with both distances in one: small for rows that hardly
+    any good row equals. It is not the probability that the row is bad: that depends on how many
+    bad rows there are, and how far out, which no model of the good ones knows. Of a thousand good
+    rows ten are below 0.01.
+
+    Parameters
+    ----------
+    model : OutlierRobustPCA
+        Fitted, or loaded from a file.
+    X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
+        Rows to judge.
+    reference : array-like of shape (n_reference, n_features), optional
+        Rows that are known to be good and had no part in the fit. With them nothing is assumed
+        of the law of the good rows: the probability of a row is its rank among them. Without,
+        good rows are taken for Gaussian.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Between 0 and 1; NaN for rows of too few cells. Without `reference`, rows beyond a limit,
+        and no others, have less than 1 - .995^2, or .01 where there is but one distance. With it,
+        none has less than 1 / (n_reference + 1).
+
+    See Also
+    --------
+    OutlierRobustPCA.predict : labels, from the same limits.
+
+    Notes
+    -----
+    The square of the score distance of a new row is a multiple of an F number, that of the
+    orthogonal distance about a multiple of a chi-squared number (Box 1954), and the two do not
+    depend on each other. Each multiple is such that the model's limit has the probability that
+    it was made for; p is then the probability that the smaller of the two is as small as it is,
+    1 - (1 - p)^2. Far beyond the limits, below 1e-4 say, p is what a Gaussian law would have
+    there and not to be taken at its word.
+
+    With `reference` it is (1 + number of them that are as far out) / (1 + n_reference): rows that
+    are good as they are have values below p with probability p at most, whatever their law
+    (Vovk, Gammerman and Shafer 2005, conformal prediction).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from torpca import OutlierRobustPCA, tail_probability
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((1000, 8)) * [9, 6, 1, 1, 1, 1, 1, 1]
+    >>> model = OutlierRobustPCA(2).fit(X)
+    >>> later = rng.standard_normal((1000, 8)) * [9, 6, 1, 1, 1, 1, 1, 1]
+    >>> p = tail_probability(model, later)
+    >>> [bool(abs(np.mean(p < level) - level) < 0.03) for level in (0.05, 0.25, 0.5)]
+    [True, True, True]
+    >>> later[0, 5] += 8
+    >>> bool(tail_probability(model, later)[0] < 1e-6)
+    True
+    """
+    if not isinstance(model, OutlierRobustPCA):
+        raise TypeError(
+            f"tail_probability needs an OutlierRobustPCA, and got {type(model).__name__}: limits "
+            "of other estimators are the largest distances of some rows, and have no level."
+        )
+    check_is_fitted(model)
+    p = gaussian_tail(model, *distances(model, X))
+    if reference is None:
+        return p
+    known = gaussian_tail(model, *distances(model, reference))
+    known = np.sort(known[~np.isnan(known)])
+    if len(known) == 0:
+        raise ValueError(
+            "reference has no row that can be judged. Give good rows that had no part in the fit, "
+            "a hundred or more."
+        )
+    rank = (1.0 + np.searchsorted(known, p, side="right")) / (1.0 + len(known))
+    return np.where(np.isnan(p), np.nan, rank)
+
+
+def distances(model: OutlierRobustPCA, X: Any) -> tuple[Floats, Floats]:
+    """Score and orthogonal distances (n,) in float64, whatever X is."""
+    return model._distances(*model._check(X))
+
+
+def gaussian_tail(model: OutlierRobustPCA, score: Floats, orthogonal: Floats) -> Floats:
+    """Share of Gaussian good rows that are as far out, (n,), given both distances (n,)."""
+    d, k = model.subspace_.shape
+    beyond = d > k
+    out, off = model._relative(score, orthogonal)
+    known = np.zeros(len(score), dtype=bool)
+    if model._new_rows is not None:
+        known = model._has_seen(score, orthogonal)
+    with np.errstate(over="ignore"):
+        p_off = chi_squared_tail(
+            np.square(off), model.subspace_.freedom, level_of(k > 0, 1.0 - model.limit)
+        )
+        p_out = score_tail(model, np.square(out), known, level_of(beyond, 1.0 - model.limit))
+    if k == 0 or not beyond:
+        return p_off if k == 0 else p_out
+    p = np.minimum(p_out, p_off)
+    return p * (2.0 - p)
+
+
+def chi_squared_tail(squares: Floats, freedom: float, level: float) -> Floats:
+    """Tail (n,) of squared distances, in units of the squared limit that has this level."""
+    return np.asarray(chdtrc(freedom, squares * chdtri(freedom, level)))
+
+
+def score_tail(model: OutlierRobustPCA, squares: Floats, known: Mask, level: float) -> Floats:
+    """Tail (n,) of squared score distances in units of the squared limit; see `seen_score_limit`.
+
+    `known` rows (n,) had a part in the fit: their law is a beta law, that of others an F law.
+    """
+    k = model.subspace_.shape[1]
+    n = np.inf if model._new_rows is None else model._new_rows.n
+    if k == 0 or not k + 1 < n < np.inf:
+        return chi_squared_tail(squares, max(k, 1), level)
+    p = np.asarray(fdtrc(k, n - k, squares * fdtri(k, n - k, 1 - level)))
+    a, b = k / 2, (n - model.center - k) / 2
+    if b <= 0.5 or not known.any():
+        return p
+    share = np.minimum(squares * betainccinv(a, b, level), 1.0)
+    return np.where(known, betaincc(a, b, share), p)
