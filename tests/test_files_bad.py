@@ -151,7 +151,7 @@ BAD = {
     "missing folder": (lambda f: f / "no" / "rows.csv", ["no file", "Check the name"]),
     "folder": (folder_of("data"), ["is a folder", ".parquet"]),
     "folder with an ending": (folder_of("data.csv"), ["is a folder"]),
-    "unknown ending": (plain("a.xlsx", b"PK"), ["'.xlsx'", ".csv", ".parquet", ".npz", "Zarr"]),
+    "unknown ending": (plain("a.docx", b"PK"), ["'.docx'", ".csv", ".parquet", ".npz", "Zarr"]),
     "no ending": (plain("table", b"a,b"), ["no ending", ".csv"]),
     "gzip of something": (plain("a.json.gz", b"a"), ["'.gz'", ".csv"]),
     "empty": (text(""), ["is empty"]),

@@ -222,15 +222,11 @@ def test_a_pipe_is_read_as_csv(tmp_path):
     writer.join()
 
 
-def test_columns_that_count_the_rows_are_told(tmp_path):
+def test_rows_keep_their_numbers_when_others_are_dropped(tmp_path):
     lines = [f"{i},{i * i % 7},{100 + i},{2 * i}" for i in range(1, 30)]
-    notes = " ".join(read_table(csv(tmp_path, "id,x,time,y\n" + "\n".join(lines) + "\n")).notes)
-    assert "'id' and 'time' count the rows" in notes
-    assert "--id-column" in notes
     lines[3] = "4,,104,8"  # numbers of the file, not of the rows that are left
     path = csv(tmp_path, "id,x,time,y\n" + "\n".join(lines) + "\n")
     table = read_table(path, missing="drop-rows")
-    assert "'id' and 'time' count the rows" in " ".join(table.notes)
     assert table.numbers.tolist() == [1, 2, 3, *range(5, 30)]
 
 
@@ -240,3 +236,60 @@ def test_the_column_that_costs_most_rows_is_named(tmp_path):
     notes = " ".join(read_table(path, missing="drop-rows").notes)
     assert "16 rows of 20 were left out" in notes
     assert "Most values are missing in 'rare' (16): without such columns (--exclude)" in notes
+
+
+# ---- encodings, and lines above the table --------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-8-sig"])
+@pytest.mark.parametrize("packed", [True, False])
+def test_other_encodings(tmp_path, encoding, packed):
+    content = "größe,b,note\n1.5,2,é\n3,4,ü\n".encode(encoding)
+    path = csv(tmp_path, gzip.compress(content) if packed else content)
+    for chunk_bytes in (16, 2**20):
+        table = read_table(path, encoding=encoding, chunk_bytes=chunk_bytes, id_column="note")
+        assert table.names == ("größe", "b")
+        assert table.ids.tolist() == ["é", "ü"]
+        np.testing.assert_array_equal(table.X, [[1.5, 2], [3, 4]])
+
+
+def test_lines_are_counted_in_other_encodings(tmp_path):
+    path = csv(tmp_path, "größe,b\n1,2\n3\n".encode("utf-16"))
+    with pytest.raises(TableError, match=r"Line 3 .* has 1 cell"):
+        read_table(path, encoding="utf-16")
+
+
+def test_an_encoding_that_is_not_that_of_the_file(tmp_path):
+    for content in (b"a,b\n1,\x81\n", b"a\x81,b\n1,2\n"):
+        with pytest.raises(TableError, match=r"is not cp1252 text\. .*--encoding"):
+            read_table(csv(tmp_path, content), encoding="cp1252")
+    with pytest.raises(TableError, match=r"is not UTF-8 text\. .*--encoding"):
+        read_table(csv(tmp_path, "größe,b\n1,2\n".encode("latin-1")))
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "rot13", "base64", ""])
+def test_encodings_that_there_are_not(tmp_path, encoding):
+    with pytest.raises(TableError, match=r"There is no encoding .*latin-1"):
+        read_table(csv(tmp_path, "a,b\n1,2\n"), encoding=encoding)
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_lines_above_the_table_are_skipped(tmp_path, header):
+    above = 'Measured by "us, ...\n\nUnit: mm\n'  # an open quote, a blank line
+    names = "a,b\n" if header else ""
+    path = csv(tmp_path, f"{above}{names}1,2\n3,5\n")
+    table = read_table(path, skip_rows=3, header=header)
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 5]])
+    assert table.names == (("a", "b") if header else ("x0", "x1"))
+    ragged = csv(tmp_path, f"{above}{names}1,2\n3\n")
+    with pytest.raises(TableError, match=f"Line {6 if header else 5} "):
+        read_table(ragged, skip_rows=3, header=header)
+
+
+def test_more_lines_skipped_than_there_are(tmp_path):
+    path = csv(tmp_path, "a,b\n1,2\n")
+    with pytest.raises(TableError, match="is empty"):
+        read_table(path, skip_rows=9)
+    for wrong in (-1, 1.5, True, "2"):
+        with pytest.raises(TableError, match="skip_rows"):
+            read_table(path, skip_rows=wrong)

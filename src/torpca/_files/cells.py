@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torpca._files.dressed import undressed
 from torpca._files.errors import TableError, need, shown
 from torpca._files.marks import Marks
-from torpca._numbers import counted
 from torpca._sources.base import Floats, Mask
+from torpca._words import counted
 
 # Marks of a missing value that spreadsheets, databases, R, pandas and the UCI collection write.
 MISSING = (
@@ -23,6 +24,8 @@ MISSING = (
 NUMBER = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}\b")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+# In place of what is no part of a number.
+NO_DIGIT = "\x1f"
 
 
 def numbers(cells: Any) -> tuple[Floats, npt.NDArray[np.intp]]:
@@ -96,33 +99,77 @@ class TextColumn:
     """What stands between the cells of a row."""
     marks: Marks | None = None
     """What else means missing."""
+    thousands: str | None = None
+    """What stands between the thousands of its numbers, if somebody said it."""
     numbers: Seen = field(default_factory=Seen)
     truths: Seen = field(default_factory=Seen)
     words: Seen = field(default_factory=Seen)
+    dressed: Seen = field(default_factory=Seen)
+    """Numbers of the kinds below."""
+    percents: Seen = field(default_factory=Seen)
+    money: Seen = field(default_factory=Seen)
+    grouped: Seen = field(default_factory=Seen)
+    """Numbers with marks between thousands, ..."""
+    sure: Seen = field(default_factory=Seen)
+    """... which can be nothing else."""
+    signs: set[str] = field(default_factory=set)
+    """Currencies."""
+    fractions: bool = False
+    """Whether a number has decimals."""
 
     def read(self, cells: Any, start: int) -> Floats:
         """Values (n,) of an Arrow array of text whose first cell is in row `start`, from 0."""
         if self.marks is not None:  # before the decimals, as they were given
             cells = self.marks.cleared(cells)
-        if self.decimal != ".":
-            replace = need("pyarrow.compute", "cli", "Reading text").replace_substring
-            cells = replace(cells, self.decimal, ".")
-        values, others = numbers(cells)
+        values, others = self._plain(cells)
         if self.marks is not None:
             values = self.marks.blanked(values)
         self.numbers.add(cells, np.flatnonzero(~np.isnan(values)), start)
+        with np.errstate(invalid="ignore"):
+            self.fractions = self.fractions or bool(np.any(np.abs(values - np.rint(values)) > 0))
         if len(others):
-            true, is_truth = truths(cells.take(others))
             values = values.copy()
-            values[others[is_truth]] = true[is_truth]
-            self.truths.add(cells, others[is_truth], start)
-            self.words.add(cells, others[~is_truth], start)
+            self._read_others(cells, others, start, values)
         return values
+
+    def _plain(self, cells: Any) -> tuple[Floats, npt.NDArray[np.intp]]:
+        """Values (n,) of plain numbers, NaN for others, and the places of all else."""
+        if self.decimal == ".":
+            return numbers(cells)
+        replace = need("pyarrow.compute", "cli", "Reading text").replace_substring
+        # A point is no mark before decimals then, and must not be read as one.
+        return numbers(replace(replace(trimmed(cells), ".", NO_DIGIT), self.decimal, "."))
+
+    def _read_others(
+        self, cells: Any, places: npt.NDArray[np.intp], start: int, values: Floats
+    ) -> None:
+        """Read what is no plain number: numbers as people write them, true and false, words."""
+        others = cells.take(places)
+        found = undressed(others, self.decimal, self.thousands)
+        true, is_truth = truths(others)
+        values[places[found.fits]] = found.values[found.fits]
+        values[places[is_truth]] = true[is_truth]
+        for seen, which in (
+            (self.dressed, found.fits),
+            (self.percents, found.percent),
+            (self.money, found.money),
+            (self.grouped, found.grouped),
+            (self.sure, found.sure),
+            (self.truths, is_truth),
+            (self.words, ~(found.fits | is_truth)),
+        ):
+            seen.add(cells, places[which], start)
+        self.signs |= found.signs
 
     @property
     def true_or_false(self) -> bool:
         """Whether the values were true and false."""
         return self.truths.n > 0
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether commas in it could stand before decimals as well, for all that it says itself."""
+        return self.grouped.n > self.sure.n == 0 and self.thousands is None and self.decimal == "."
 
     def reason(self, title: str) -> str:
         """Why the column is not used, "" for numbers; an error if it is neither this nor that.
@@ -139,23 +186,46 @@ class TextColumn:
                 f"Column {shown(self.name)} of {title} has numbers with a comma before their "
                 f"decimals, such as {self.words}. {remedy}"
             )
-        if sum(kind.n > 0 for kind in (self.numbers, self.truths, self.words)) <= 1:
+        of_numbers = self.numbers.n + self.dressed.n
+        if sum(n > 0 for n in (of_numbers, self.truths.n, self.words.n)) <= 1:
+            self._check_units(title)
             return self._text() if self.words.n else ""
-        if self.words.n > self.numbers.n + self.truths.n:
+        if self.words.n > of_numbers + self.truths.n:
             return self._text()
         what, odd = "numbers", [self.truths, self.words]
-        if self.truths.n > self.numbers.n:
-            what, odd = "true and false", [self.numbers, self.words]
-        first = min((kind for kind in odd if kind.n), key=lambda kind: kind.row)
-        more = sum(kind.n for kind in odd) - 1
-        others = f" and {counted(more, 'other cell')}" if more else ""
+        if self.truths.n > of_numbers:
+            what, odd = "true and false", [self.numbers, self.dressed, self.words]
         raise TableError(
-            f"Column {shown(self.name)} of {title} holds {what}, but also {first}{others}. "
+            f"Column {shown(self.name)} of {title} holds {what}, but also {_first(odd)}. "
             "Correct the file, say with --na-values (na_values=...) that this means missing, or "
             "choose other columns with --columns."
         )
+
+    def _check_units(self, title: str) -> None:
+        """Raise an error if some numbers are percentages and others are not, and the like."""
+        others = self.dressed.n - self.percents.n
+        if self.percents.n and self.numbers.n + others:
+            plain = self.numbers if self.numbers.n else self.dressed
+            raise TableError(
+                f"Column {shown(self.name)} of {title} holds percentages, such as "
+                f"{self.percents}, but also {plain} without a sign. Write all of them in one "
+                "way, or leave the column out with --exclude (exclude=...)."
+            )
+        if len(self.signs) > 1:
+            raise TableError(
+                f"Column {shown(self.name)} of {title} holds amounts in "
+                f"{' and '.join(sorted(self.signs))}. Convert them to one currency, or leave the "
+                "column out with --exclude (exclude=...)."
+            )
 
     def _text(self) -> str:
         if DATE.match(self.words.first):
             return f"dates, such as {self.words}"
         return f"text, such as {self.words}"
+
+
+def _first(odd: list[Seen]) -> str:
+    """The first of some cells, and how many others there are."""
+    first = min((kind for kind in odd if kind.n), key=lambda kind: kind.row)
+    more = sum(kind.n for kind in odd) - 1
+    return f"{first} and {counted(more, 'other cell')}" if more else str(first)

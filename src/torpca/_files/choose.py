@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from torpca._files.errors import TableError, listed, shown, similar
-from torpca._numbers import counted
+from torpca._files.errors import TableError, first_of, shown, similar
+from torpca._words import counted
 
 NO_NAME = "it has no name; row names written by R or pandas look like that"
 
@@ -36,26 +36,38 @@ class Wanted:
     """The column that names the rows; it is none of those used."""
     id_if_there: bool = False
     """Whether that column may be missing."""
+    time_column: str | None = None
+    """The column that says when the rows were measured; it is none of those used either."""
+    time_if_there: bool = False
+    """Whether that one may be missing."""
     empty_too: bool = False
     """Whether the columns to use may have no value at all."""
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Columns that are read as text and are no features, each once."""
+        both = (self.id_column, self.time_column)
+        return tuple(dict.fromkeys(name for name in both if name is not None))
 
     def checked(self, title: str, names: Sequence[str]) -> Wanted:
         """The same for a table with columns `names`, all of which must be there, and once."""
         there = Counter(names)  # columns may be many thousands, so none is looked for in a list
         if self.id_if_there and self.id_column not in there:
             return replace(self, id_column=None, id_if_there=False).checked(title, names)
+        if self.time_if_there and self.time_column not in there:
+            return replace(self, time_column=None, time_if_there=False).checked(title, names)
         twice = [name for name, count in there.items() if count > 1]
         if twice:
             raise TableError(
                 f"{title} has {counted(len(twice), 'column name')} more than once: "
-                f"{listed(map(shown, twice))}. Give every column a name of its own; if the file "
+                f"{first_of(map(shown, twice))}. Give every column a name of its own; if the file "
                 "has no line of names, use --no-header (header=False)."
             )
-        if self.id_column is not None and self.id_column not in there:
-            raise TableError(
-                f"{title} has no column {shown(self.id_column)} to name rows by. "
-                f"{similar(self.id_column, names)}"
-            )
+        for name, what in ((self.id_column, "name rows by"), (self.time_column, "tell times by")):
+            if name is not None and name not in there:
+                raise TableError(
+                    f"{title} has no column {shown(name)} to {what}. {similar(name, names)}"
+                )
         asked = (*(self.columns or ()), *self.exclude)
         for name in asked:
             if name not in there:
@@ -65,17 +77,22 @@ class Wanted:
                 f"Column {shown(str(self.id_column))} cannot name the rows and be a feature at the "
                 "same time. Take it out of the columns, or name the rows by another column."
             )
+        if self.columns is not None and self.time_column in self.columns:
+            raise TableError(
+                f"Column {shown(str(self.time_column))} cannot tell times and be a feature at the "
+                "same time. Take it out of the columns, or leave --time-column (time_column) out."
+            )
         double = [name for name, count in Counter(asked).items() if count > 1]
         if double:
             raise TableError(
-                f"Columns named twice: {listed(map(shown, double))}. Name each once, to be used or "
-                "to be left out."
+                f"Columns named twice: {first_of(map(shown, double))}. Name each once, to be used "
+                "or to be left out."
             )
         return self
 
     def usable(self, names: Sequence[str]) -> list[int]:
         """Places of the columns that are not ruled out by what was asked for."""
-        out = {*self.exclude, self.id_column}
+        out = {*self.exclude, *self.beside}
         only = set(names if self.columns is None else self.columns)
         return [i for i, name in enumerate(names) if name in only and name not in out]
 
@@ -117,7 +134,7 @@ def check_enough(
         return
     others = ""
     if left_out:
-        words = listed(f"{shown(name)} ({reason})" for name, reason in left_out)
+        words = first_of(f"{shown(name)} ({reason})" for name, reason in left_out)
         others = f" Left out: {words}."
     if names:
         raise TableError(

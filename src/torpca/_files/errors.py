@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from torpca._numbers import whole
+from torpca._words import whole
 
 # A sentence names so many columns or rows, and counts the rest.
 NAMED = 5
@@ -21,12 +21,12 @@ class TableError(ValueError):
     """A file that holds no table of numbers; the message says why and what to try."""
 
 
-def need(module: str, extra: str, what: str) -> Any:
-    """Import an optional `module`, or say how to install it."""
+def need(module: str, extra: str, what: str, package: str = "") -> Any:
+    """Import an optional `module`, or say how to install it; `package` if it has another name."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        package = module.split(".")[0]
+        package = package or module.split(".")[0]
         raise TableError(
             f"{what} needs the {package} package, which is not installed: "
             f'pip install "torpca[{extra}]", or pip install {package}.'
@@ -46,7 +46,7 @@ def reason_of(error: BaseException) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
-def listed(things: Iterable[object], total: int | None = None) -> str:
+def first_of(things: Iterable[object], total: int | None = None) -> str:
     """The first of `things` in words; `total` is how many there are, if not all are given."""
     all_things = list(things)
     total = len(all_things) if total is None else total
@@ -64,4 +64,4 @@ def similar(name: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)
     if near:
         return f"Did you mean {' or '.join(shown(lower[other]) for other in near)}?"
-    return f"There are {listed((shown(other) for other in names[:NAMED]), len(names))}."
+    return f"There are {first_of((shown(other) for other in names[:NAMED]), len(names))}."

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from torpca._files.errors import NAMED, TableError, listed, shown
+from torpca._files.errors import NAMED, TableError, first_of, shown
 from torpca._files.stored import Numbers
 from torpca._names import FROM_ONE
-from torpca._numbers import counted, whole
 from torpca._sources.base import Mask
+from torpca._words import counted, whole
 
 
 class Gaps:
@@ -80,16 +80,16 @@ class Gaps:
         counts = np.where(self.empty_columns, 0, self.of_columns)
         order = np.argsort(-counts, kind="stable")
         worst = order[2 * counts[order] > np.max(counts)]
-        return listed(f"{shown(names[j])} ({whole(counts[j])})" for j in worst)
+        return first_of(f"{shown(names[j])} ({whole(counts[j])})" for j in worst)
 
     def _where(self, names: tuple[str, ...], counts: npt.NDArray[np.int64], rows: Mask) -> str:
         """``in 2 columns ('a': 3, 'b': 1) and 2 rows (2 and 5, counted from 1)``."""
         columns = np.argsort(-counts, kind="stable")
         columns = columns[counts[columns] > 0]
-        worst = listed(
+        worst = first_of(
             (f"{shown(names[j])}: {whole(counts[j])}" for j in columns[:NAMED]), len(columns)
         )
         n = int(np.count_nonzero(rows))
-        first = listed(np.flatnonzero(rows)[:NAMED] + 1, n)
+        first = first_of(np.flatnonzero(rows)[:NAMED] + 1, n)
         which = f"{counted(n, 'row')} ({first}, {FROM_ONE})"
         return f"in {counted(len(columns), 'column')} ({worst}) and {which}"

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from torpca._files.errors import TableError, need, shown
 from torpca._files.stored import Texts
 from torpca._names import FROM_ONE
-from torpca._numbers import counted
+from torpca._words import counted
 
 
 def texts(column: Any) -> Texts:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from torpca._files.errors import TableError, listed, need, shown
+from torpca._files.errors import TableError, first_of, need, shown
 from torpca._files.stored import Numbers, Stored, Texts
-from torpca._numbers import counted
 from torpca._sources.base import Mask
+from torpca._words import counted
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Marked(Stored):
         words = [text for text in self.marks.texts if number_of(text, ".") is None]
         if words:
             raise TableError(
-                f"--na-values (na_values) names {listed(map(shown, words))}, but {title} holds "
+                f"--na-values (na_values) names {first_of(map(shown, words))}, but {title} holds "
                 "numbers, of which none is a text. Give numbers only, such as -999."
             )
         self.shape, self.dtype, self.names = stored.shape, stored.dtype, stored.names
@@ -108,6 +108,6 @@ class Marked(Stored):
             self._counted = max(self._counted, start + len(block))
             yield start, blanked
 
-    def labels(self) -> list[Texts] | None:
-        """Values of the id column, as they are."""
-        return self.stored.labels()
+    def beside(self) -> dict[str, list[Texts]]:
+        """Values of the columns that name rows or tell times, as they are."""
+        return self.stored.beside()

@@ -12,12 +12,12 @@ from typing import IO, Any
 import numpy as np
 
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, listed, reason_of, shown
+from torpca._files.errors import TableError, first_of, reason_of, shown
 from torpca._files.ids import texts_of_numbers
 from torpca._files.scratch import Scratch
 from torpca._files.stored import Numbers, StoredArray
 from torpca._names import feature_names
-from torpca._numbers import counted
+from torpca._words import counted
 
 SUFFIXES = (".npy", ".npz")
 # Names of an array of an .npz file that holds the names of the columns.
@@ -88,7 +88,7 @@ def read_npz(path: str | Path, *, memory_bytes: int, **options: Any) -> StoredAr
     others = [shown(other) for other in heads if other != name]
     notes = [f"The table is array {shown(name)} of the file."] if others else []
     if others:
-        notes.append(f"Other arrays of the file were left out: {listed(others)}.")
+        notes.append(f"Other arrays of the file were left out: {first_of(others)}.")
     return from_array(array, title, names=names, notes=tuple(notes), **options)
 
 
@@ -151,14 +151,14 @@ def the_table(heads: dict[str, Header], title: str) -> str:
     ]
     if len(tables) > 1:
         raise TableError(
-            f"{title} holds {len(tables)} tables: {listed(map(shown, tables))}. Save the one to "
+            f"{title} holds {len(tables)} tables: {first_of(map(shown, tables))}. Save the one to "
             "use alone, for example as .npy."
         )
     if not tables and len(heads) == 1:
         (name,) = heads
         check_table(heads[name], f"Array {shown(name)} of {title}")
     if not tables:
-        words = listed(f"{shown(n)} ({h.dtype}, shape {h.shape})" for n, h in heads.items())
+        words = first_of(f"{shown(n)} ({h.dtype}, shape {h.shape})" for n, h in heads.items())
         raise TableError(
             f"{title} holds no two-dimensional array of numbers"
             f"{', but ' + words if heads else ', nor any other'}. Save one with numpy.savez."
@@ -206,14 +206,12 @@ def from_array(
         names = feature_names(array.shape[1])
     wanted = wanted.checked(title, names)
     chosen = wanted.choose(title, names, [""] * len(names))
-    labels = None
-    if wanted.id_column is not None:
-        labels = [texts_of_numbers(array[:, list(names).index(wanted.id_column)])]
+    places = {name: list(names).index(name) for name in wanted.beside}
     return StoredArray(
         array,
         chosen.names,
         columns=chosen.places,
-        labels=labels,
+        beside={name: [texts_of_numbers(array[:, j])] for name, j in places.items()},
         left_out=chosen.left_out,
         notes=notes,
         chunk_bytes=chunk_bytes,

@@ -16,8 +16,8 @@ from torpca._files.choose import Wanted
 from torpca._files.errors import TableError, need, reason_of, shown
 from torpca._files.ids import texts
 from torpca._files.stored import Numbers, Stored, Texts, rows_of
-from torpca._numbers import counted
 from torpca._sources.base import Mask
+from torpca._words import counted
 
 SUFFIXES = (".parquet", ".pq")
 PYARROW = ("pyarrow", "pyarrow.parquet")
@@ -44,6 +44,7 @@ class StoredParquet(Stored):
         if not names:
             raise TableError(f"{path} has no columns. Give a file with columns of numbers.")
         wanted = wanted.checked(str(path), names)
+        self._beside = wanted.beside
         self.id_column = wanted.id_column
         reasons = [
             "" if wanted.empty_too and pa.types.is_null(kind) else why_no_numbers(pa, kind)
@@ -81,18 +82,20 @@ class StoredParquet(Stored):
                 block[:, place[name]] = numbers.to_numpy(zero_copy_only=False)
             yield start, block
 
-    def labels(self) -> list[Texts] | None:
-        """Values of the id column, which is read alone."""
-        if self.id_column is None:
-            return None
+    def beside(self) -> dict[str, list[Texts]]:
+        """Values of the columns that name rows or tell times, each of which is read alone."""
         pa = need("pyarrow", "cli", "Reading Parquet files")
-        try:
-            return [texts(b.column(0)) for _, b in self._batches([self.id_column])]
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise TableError(
-                f"Column {shown(self.id_column)} of {self.path} cannot name the rows: its values "
-                f"cannot be written as text ({reason_of(error)}). Name the rows by another column."
-            ) from error
+        found: dict[str, list[Texts]] = {}
+        for name in self._beside:
+            try:
+                found[name] = [texts(b.column(0)) for _, b in self._batches([name])]
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                purpose = "name the rows" if name == self.id_column else "tell times"
+                raise TableError(
+                    f"Column {shown(name)} of {self.path} cannot {purpose}: its values cannot be "
+                    f"written as text ({reason_of(error)}). Choose another column."
+                ) from error
+        return found
 
     def _batches(
         self, names: Sequence[str], wanted: Mask | None = None

@@ -9,16 +9,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from torpca._files import npy, parquet, text, zarr
+from torpca._files import excel, npy, parquet, text, zarr
 from torpca._files.choose import Wanted
 from torpca._files.errors import TableError, reason_of, shown, similar
+from torpca._files.lines import TextOptions
 from torpca._files.marks import Marked
 from torpca._files.stored import Stored
 from torpca._files.table import FileTable, assemble
+from torpca._files.worded import read_text
 
 READABLE = (
     f"What can be read: {', '.join(text.SUFFIXES)} (also with .gz), {', '.join(parquet.SUFFIXES)}, "
-    f"{', '.join(npy.SUFFIXES)}, and Zarr, a folder or .zip"
+    f"{', '.join(npy.SUFFIXES)}, {', '.join(excel.SUFFIXES)}, and Zarr, a folder or .zip"
 )
 # Numbers held at a time while a file is read, and the most that a table may take in memory.
 CHUNK_BYTES, MEMORY_BYTES = 2**23, 10**9
@@ -38,6 +40,12 @@ def read_table(
     delimiter: str | None = None,
     decimal: str = ".",
     header: bool = True,
+    thousands: str | None = None,
+    encoding: str | None = None,
+    skip_rows: int = 0,
+    sheet: str | int | None = None,
+    time_column: str | None = None,
+    time_if_there: bool = False,
     chunk_bytes: int = CHUNK_BYTES,
     memory_bytes: int = MEMORY_BYTES,
     progress: Callable[[int, int | None], None] | None = None,
@@ -47,9 +55,9 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A CSV or TSV file (gzip too), a Parquet file, .npy, .npz or Zarr, told apart by the ending
-        of the name; or "-" for CSV from standard input. A pipe is read as CSV too. A Zarr array
-        that lacks a chunk is an error unless its fill value is NaN, which is a missing value.
+        A CSV or TSV file (gzip too), a Parquet file, .npy, .npz, .xlsx or Zarr, told apart by the
+        ending of the name; or "-" for CSV from standard input. A pipe is read as CSV too. A Zarr
+        array that lacks a chunk is an error unless its fill value is NaN, which is a missing value.
     columns : sequence of str, optional
         Columns to use, in this order. By default all columns of numbers: integers, floats,
         decimals, true and false. Text and dates are left out. A column of a text file that holds
@@ -76,6 +84,22 @@ def read_table(
         What stands before the decimals of numbers in a text file.
     header : bool, default=True
         Whether a text file begins with a line of names; without, columns are called x0, x1, ...
+    thousands : {",", ".", "'", " ", "_"}, optional
+        What stands between the thousands of numbers in a text file. By default a comma (a point if
+        `decimal` is a comma) is read so where it can be nothing else: 12,032.1. Where 1,234 could
+        also be 1.234, other numbers of the file decide, and a note says so; it is an error if there
+        are none that do.
+    encoding : str, optional
+        Encoding of a text file, such as "latin-1". By default UTF-8.
+    skip_rows : int, default=0
+        Lines of a text file or rows of a worksheet to leave out before the line of names.
+    sheet : str or int, optional
+        Name or number, counted from 1, of a worksheet of an Excel file. By default the first that
+        is not empty.
+    time_column : str, optional
+        Column of dates, times or numbers that says when the rows were measured. It is no feature.
+    time_if_there : bool, default=False
+        Whether a table may be without that column.
     chunk_bytes : int, default=2**23
         Numbers (in bytes) read at a time.
     memory_bytes : int, default=10**9
@@ -113,13 +137,21 @@ def read_table(
     """
     na_values = [na_values] if isinstance(na_values, str | float | int) else na_values
     wanted = wanted_of(
-        columns, exclude, missing, id_column=id_column, id_if_there=id_if_there, empty_too=empty_too
+        columns,
+        exclude,
+        missing,
+        id_column=id_column,
+        id_if_there=id_if_there,
+        empty_too=empty_too,
+        time_column=time_column,
+        time_if_there=time_if_there,
     )
+    how = TextOptions(delimiter, decimal, thousands, header, skip_rows, encoding, sheet).checked()
     title = "standard input" if path == "-" else os.fspath(path)
     try:
         stored = open_table(
             os.fspath(path),
-            text_options={"delimiter": delimiter, "decimal": decimal, "header": header},
+            how=how,
             memory_bytes=memory_bytes,
             progress=progress,
             na_values=na_values,
@@ -180,7 +212,7 @@ def release() -> None:
 def open_table(
     path: str,
     *,
-    text_options: dict[str, Any],
+    how: TextOptions,
     memory_bytes: int,
     progress: Any,
     na_values: Sequence[str | float],
@@ -188,15 +220,18 @@ def open_table(
 ) -> Stored:
     """The table in a file, as its format stores it."""
     kind = ".csv" if path == "-" else kind_of(Path(path))
-    if kind in text.SUFFIXES:
-        return text.read_text(
+    if kind in (*text.SUFFIXES, *excel.SUFFIXES):
+        return read_text(
             path,
+            kind=kind,
             memory_bytes=memory_bytes,
             progress=progress,
             na_values=na_values,
-            **text_options,
+            options=how,
             **options,
         )
+    if how.sheet is not None:
+        raise TableError(f"{path} is no Excel file and has no sheets. Leave --sheet (sheet) out.")
     stored = open_numbers(path, kind, memory_bytes, options)
     return Marked(stored, na_values, path) if na_values else stored
 
@@ -230,7 +265,7 @@ def kind_of(path: Path) -> str:
     if name.endswith(".gz") and plain in text.SUFFIXES:
         return plain
     kind = path.suffix.lower()
-    if kind in (*text.SUFFIXES, *parquet.SUFFIXES, *npy.SUFFIXES, ".zip"):
+    if kind in (*text.SUFFIXES, *parquet.SUFFIXES, *npy.SUFFIXES, *excel.SUFFIXES, ".zip"):
         if path.stat().st_size == 0:
             raise TableError(f"{path} is empty. Give a file with a table in it.")
         return kind

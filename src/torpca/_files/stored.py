@@ -18,7 +18,7 @@ Texts = npt.NDArray[np.str_]
 class Stored(ABC):
     """Columns of numbers in a file, in which values may be missing.
 
-    A format says how to walk over the rows (`stream`) and what the id column holds (`labels`);
+    A format says how to walk over the rows (`stream`) and what is beside the numbers (`beside`);
     all that happens to rows after that is written once, on these two.
 
     Attributes
@@ -48,9 +48,9 @@ class Stored(ABC):
         Pieces without a row of the mask `wanted` may be skipped.
         """
 
-    def labels(self) -> list[Texts] | None:
-        """Values of the id column, in pieces, with "" where there is none; None if no column is."""
-        return None
+    def beside(self) -> dict[str, list[Texts]]:
+        """Values of the columns that name rows or tell times, in pieces, "" where there is none."""
+        return {}
 
     @property
     def whole(self) -> Numbers | None:
@@ -67,7 +67,7 @@ class StoredArray(Stored):
         names: tuple[str, ...],
         *,
         columns: npt.NDArray[np.intp] | None = None,
-        labels: list[Texts] | None = None,
+        beside: dict[str, list[Texts]] | None = None,
         left_out: tuple[tuple[str, str], ...] = (),
         notes: tuple[str, ...] = (),
         chunk_bytes: int,
@@ -78,7 +78,7 @@ class StoredArray(Stored):
         self.columns = None if every else columns
         self.shape = (len(array), len(names))
         self.dtype = result_dtype(array.dtype)
-        self._labels = labels
+        self._beside = beside or {}
         self._step = rows_of(chunk_bytes, array.shape[1])
 
     def stream(self, wanted: Mask | None = None) -> Iterator[tuple[int, Numbers]]:
@@ -87,9 +87,9 @@ class StoredArray(Stored):
             block = self.array[rows]
             yield rows.start, block if self.columns is None else block[:, self.columns]
 
-    def labels(self) -> list[Texts] | None:
-        """Values of the id column."""
-        return self._labels
+    def beside(self) -> dict[str, list[Texts]]:
+        """Values of the columns that name rows or tell times."""
+        return self._beside
 
     @property
     def whole(self) -> Numbers | None:

@@ -11,14 +11,15 @@ import numpy.typing as npt
 
 from torpca._files.choose import Wanted, check_enough
 from torpca._files.chunked import ChunkedSource
-from torpca._files.errors import NAMED, TableError, listed, shown
+from torpca._files.errors import NAMED, TableError, first_of, shown
 from torpca._files.gaps import Gaps
 from torpca._files.ids import row_names, row_numbers
 from torpca._files.stored import Numbers, Stored, Texts, windows
+from torpca._files.times import times_of
 from torpca._missing_cells import MissingCells
 from torpca._names import FROM_ONE
-from torpca._numbers import counted, whole
-from torpca._sources import as_source
+from torpca._times import Times
+from torpca._words import counted, whole
 
 # More rows than this share left out are worth a word on why.
 MANY = 0.1
@@ -51,6 +52,10 @@ class FileTable:
     """... and what they are called."""
     missing: MissingCells | None = field(default=None, repr=False)
     """How many cells are missing, and where."""
+    times: Times | None = field(default=None, repr=False)
+    """When each row was measured, (n,), if a column says it, ..."""
+    dropped_times: Times | None = field(default=None, repr=False)
+    """... and when those were that are left out."""
     notes: tuple[str, ...] = ()
     """All of that and what else was assumed, one sentence each."""
 
@@ -68,7 +73,7 @@ def assemble(
     X, gaps = looked_through(stored, memory_bytes, progress)
     empty = gaps.empty_columns & (not wanted.empty_too)
     if wanted.columns is not None and empty.any():
-        none = listed(shown(stored.names[j]) for j in np.flatnonzero(empty))
+        none = first_of(shown(stored.names[j]) for j in np.flatnonzero(empty))
         raise TableError(
             f"Columns asked for have no values in {title}: {none}. Choose columns that have some."
         )
@@ -82,12 +87,14 @@ def assemble(
     left = gaps.incomplete_rows & (missing == "drop-rows")
     rows, dropped = np.flatnonzero(~left), np.flatnonzero(left)
     X = subset(stored, X, rows, np.flatnonzero(~empty), memory_bytes)
-    ids, about_ids = all_ids(stored, wanted, memory_bytes)
+    beside = stored.beside()
+    ids, about_ids = all_ids(stored, wanted, beside, memory_bytes)
+    times, about_times = all_times(title, wanted, beside)
     notes = [
         *about_left_out(left_out),
         *about_dropped(dropped + 1, len(left), gaps.most_often_missing(stored.names)),
         *about_ids,
-        *about_counters(X, names, rows),
+        *about_times,
         *stored.notes,
     ]
     if isinstance(X, ChunkedSource):
@@ -108,6 +115,8 @@ def assemble(
             gaps.of_rows[rows].astype(np.int64) - np.count_nonzero(empty),
             len(dropped),
         ),
+        None if times is None else times[rows],
+        None if times is None else times[dropped],
         tuple(notes),
     )
 
@@ -130,13 +139,23 @@ def looked_through(
     return (fill if X is None else X), gaps
 
 
-def all_ids(stored: Stored, wanted: Wanted, memory_bytes: int) -> tuple[Texts, tuple[str, ...]]:
+def all_ids(
+    stored: Stored, wanted: Wanted, beside: dict[str, list[Texts]], memory_bytes: int
+) -> tuple[Texts, tuple[str, ...]]:
     """What each row of the file is called, and what there is to say of that."""
     rows = np.arange(stored.shape[0])
-    labels = stored.labels()
-    if labels is None or wanted.id_column is None:
+    if wanted.id_column is None or wanted.id_column not in beside:
         return row_numbers(rows), ()
-    return row_names(wanted.id_column, labels, rows, memory_bytes)
+    return row_names(wanted.id_column, beside[wanted.id_column], rows, memory_bytes)
+
+
+def all_times(
+    title: str, wanted: Wanted, beside: dict[str, list[Texts]]
+) -> tuple[Times | None, tuple[str, ...]]:
+    """When each row of the file was measured, if that is known, and what there is to say of it."""
+    if wanted.time_column is None or wanted.time_column not in beside:
+        return None, ()
+    return times_of(wanted.time_column, title, beside[wanted.time_column])
 
 
 def subset(
@@ -178,7 +197,7 @@ def about_left_out(left_out: tuple[tuple[str, str], ...]) -> list[str]:
     """A sentence for each reason, with the columns it holds for."""
     if not left_out:
         return []
-    words = listed(f"{shown(name)} ({reason})" for name, reason in left_out)
+    words = first_of(f"{shown(name)} ({reason})" for name, reason in left_out)
     return [f"{counted(len(left_out), 'column')} left out: {words}."]
 
 
@@ -186,7 +205,7 @@ def about_dropped(dropped: npt.NDArray[np.intp], n: int, missing_in: str) -> lis
     """Sentences on the rows left out, and where most of their values are missing."""
     if not len(dropped):
         return []
-    which = listed(dropped[:NAMED], len(dropped))
+    which = first_of(dropped[:NAMED], len(dropped))
     rows = f"{counted(len(dropped), 'row')} of {whole(n)}"
     verb = "was" if len(dropped) == 1 else "were"
     told = [f"{rows} {verb} left out because a value is missing: {which}, {FROM_ONE}."]
@@ -196,20 +215,3 @@ def about_dropped(dropped: npt.NDArray[np.intp], n: int, missing_in: str) -> lis
             "are left."
         )
     return told
-
-
-def about_counters(X: Any, names: tuple[str, ...], rows: npt.NDArray[np.intp]) -> list[str]:
-    """A sentence on columns that count the rows: they name rows, and are no feature."""
-    places = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(np.intp))
-    if len(places) < 3:
-        return []
-    away = as_source(X).take(places)
-    differ = np.all(np.diff(away, axis=0) != 0, axis=0)  # beside 1e36 all counts are nothing
-    away = away - rows[places, None]
-    counters = [shown(names[j]) for j in np.flatnonzero(differ & (np.ptp(away, axis=0) == 0))]
-    if not counters:
-        return []
-    return [
-        f"{listed(counters)} {'counts' if len(counters) == 1 else 'count'} the rows. If that is no "
-        "feature, name the rows by it (--id-column) or leave it out (--exclude)."
-    ]

@@ -1,4 +1,4 @@
-"""Tables in text files: CSV and TSV, gzip too, and standard input."""
+"""The lines of text files: CSV and TSV, gzip too, and standard input."""
 
 from __future__ import annotations
 
@@ -6,26 +6,17 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
-from torpca._files.cells import TextColumn
-from torpca._files.choose import Wanted, places_among
-from torpca._files.errors import TableError, listed, need, reason_of, shown
-from torpca._files.growing import Growing
-from torpca._files.ids import texts
-from torpca._files.marks import Marks
-from torpca._files.opened import Rejoined, can_be_read_again, opened
-from torpca._files.stored import StoredArray, Texts
+from torpca._files.errors import TableError, need, reason_of, shown
+from torpca._files.lines import Lines, TextOptions
+from torpca._files.opened import Rejoined, can_be_read_again, encoding_of, opened
 from torpca._names import feature_names
-from torpca._numbers import counted
-
-Progress = Callable[[int, int | None], None]
+from torpca._words import counted
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".txt")
 DELIMITERS = {",": ("commas", "','"), ";": ("semicolons", "';'"), "\t": ("tabs", "'\\t'")}
@@ -39,91 +30,45 @@ RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.D
 MOST_LINES, LONGEST_LINE = 1000, 2**28
 
 
-def read_text(
-    path: str | Path,
-    *,
-    wanted: Wanted,
-    delimiter: str | None,
-    decimal: str,
-    header: bool,
-    na_values: Sequence[str | float] = (),
-    chunk_bytes: int,
-    memory_bytes: int,
-    progress: Progress | None = None,
-) -> StoredArray:
-    """The columns of numbers of a text file, parsed once."""
+@contextmanager
+def text_lines(path: str | Path, options: TextOptions, chunk_bytes: int) -> Iterator[Lines]:
+    """The cells of a text file."""
     title = "standard input" if path == "-" else str(path)
-    delimiter = delimiter_of(path, delimiter)
-    check_decimal(decimal, delimiter)
-    marks = Marks.of(na_values, decimal) if na_values else None
-    with opened(path, title) as file, closing(Growing(memory_bytes)) as growing:
-        first = first_record(file, title, delimiter)
-        names, rest = first.names, file
-        if not header:
-            names = list(feature_names(len(names)))
-            rest = io.BufferedReader(Rejoined(first.raw, file))
-        wanted = wanted.checked(title, names)
-        ids = None if wanted.id_column is None else names.index(wanted.id_column)
-        used = wanted.usable(names)
-        batches = parsed(
-            rest,
-            len(names),
-            used if ids is None else [*used, ids],
-            path=path,
-            title=title,
-            delimiter=delimiter,
-            block=max(chunk_bytes, HEADERS_PER_BLOCK * len(first.raw)),
-        )
-        seen = {i: TextColumn(names[i], decimal, delimiter, marks) for i in used}
-        held, labels = collected(batches, seen, ids is not None, growing, progress)
-        if held is None:
-            raise TableError(
-                f"{title} has a line of {counted(len(names), 'column name')} and no rows. Give a "
-                "file with rows under it."
-            )
-        reasons = [seen[i].reason(title) if i in seen else "" for i in range(len(names))]
-        chosen = wanted.choose(title, names, reasons)
-        return StoredArray(
-            growing.finish(),
-            chosen.names,
-            columns=places_among(held, chosen.places.tolist()),
-            labels=None if ids is None else labels,
-            left_out=chosen.left_out,
-            notes=tuple(told(names, list(seen.values()), growing.on_disk, header, marks)),
-            chunk_bytes=chunk_bytes,
-        )
+    delimiter = delimiter_of(path, options.delimiter)
+    check_decimal(options.decimal, delimiter)
+    encoding = encoding_of(options.encoding)
+    try:
+        with opened(path, title, encoding) as file:
+            skip(file, options.skip_rows)
+            first = first_record(file, title, delimiter)
+            names, rest = first.names, file
+            if not options.header:
+                names = list(feature_names(len(names)))
+                rest = io.BufferedReader(Rejoined(first.raw, file))
+
+            def batches(read: Sequence[int]) -> Iterator[Any]:
+                return parsed(
+                    rest,
+                    len(names),
+                    read,
+                    path=path,
+                    title=title,
+                    delimiter=delimiter,
+                    block=max(chunk_bytes, HEADERS_PER_BLOCK * len(first.raw)),
+                    skipped=options.skip_rows,
+                    encoding=encoding,
+                )
+
+            yield Lines(title, names, batches, delimiter)
+    except UnicodeDecodeError as error:
+        raise not_in(encoding or "UTF-8", title) from error
 
 
-def collected(
-    batches: Iterator[Any],
-    seen: dict[int, TextColumn],
-    named: bool,
-    growing: Growing,
-    progress: Progress | None,
-) -> tuple[list[int] | None, list[Texts]]:
-    """Places of the columns whose numbers `growing` has now, and what the id column says.
-
-    None of them if there are no rows; the id column, if rows are `named`, is the last of a batch.
-    """
-    labels: list[Texts] = []
-    held: list[int] | None = None
-    n = 0
-    for batch in batches:
-        cells = batch.columns
-        if named:  # read as it is written: 007 stays 007
-            labels.append(texts(cells[-1]))
-        values = {
-            i: column.read(column_cells, n)
-            for (i, column), column_cells in zip(seen.items(), cells[: len(seen)], strict=True)
-        }
-        if held is None:  # a column that begins with words is none of numbers
-            held = [i for i, column in seen.items() if not column.words.n]
-        if held:
-            growing.add(np.stack([values[i] for i in held], axis=1))
-        n += batch.num_rows
-        if progress is not None:
-            progress(n, None)
-    return held, labels
+def skip(file: IO[bytes], n: int) -> None:
+    """Read over the first `n` lines."""
+    for _ in range(n):
+        if not file.readline(LONGEST_LINE):
+            return
 
 
 def delimiter_of(path: str | Path, delimiter: str | None) -> str:
@@ -141,9 +86,7 @@ def delimiter_of(path: str | Path, delimiter: str | None) -> str:
 
 
 def check_decimal(decimal: str, delimiter: str) -> None:
-    """Raise an error if numbers cannot have this mark before their decimals."""
-    if decimal not in (".", ","):
-        raise TableError(f"The decimal mark {decimal!r} is not allowed; give '.' or ','.")
+    """Raise an error if the mark before decimals is also between cells."""
     if decimal == delimiter:
         raise TableError(
             f"The decimal mark and the delimiter cannot both be {decimal!r}. Such files mostly "
@@ -176,8 +119,6 @@ def first_record(file: IO[bytes], title: str, delimiter: str) -> FirstRecord:
         for record in csv.reader(lines(), delimiter=delimiter):
             if any(cell.strip() for cell in record):
                 break
-    except UnicodeDecodeError as error:
-        raise not_utf8(title) from error
     except csv.Error as error:
         if b"\r" in raw[-1].rstrip(b"\r\n"):
             raise TableError(
@@ -211,11 +152,12 @@ def first_record(file: IO[bytes], title: str, delimiter: str) -> FirstRecord:
     return FirstRecord(names, b"".join(raw))
 
 
-def not_utf8(title: str) -> TableError:
-    """The error of text in another encoding, or of no text."""
+def not_in(encoding: str, title: str) -> TableError:
+    """The error of text in another encoding than this, or of no text."""
     return TableError(
-        f"{title} is not UTF-8 text. If it is a table in another encoding, save it as UTF-8; if it "
-        "is no CSV or TSV file, give it the ending of what it is."
+        f"{title} is not {encoding} text. If it is a table in another encoding, name it with "
+        "--encoding (encoding=...), such as latin-1, cp1252 or utf-16; if it is no CSV or TSV "
+        "file, give it the ending of what it is."
     )
 
 
@@ -231,6 +173,8 @@ def parsed(
     title: str,
     delimiter: str,
     block: int,
+    skipped: int,
+    encoding: str | None,
 ) -> Iterator[Any]:
     """Yield Arrow record batches of text, with columns named by their numbers."""
     pa, arrow_csv = (need(m, "cli", "Reading CSV files") for m in ("pyarrow", "pyarrow.csv"))
@@ -254,11 +198,11 @@ def parsed(
     except pa.ArrowInvalid as error:
         # Arrow's own way to tell of such a row fails on text that is not UTF-8.
         if ragged := RAGGED.search(str(error)):
-            raise ragged_row(path, title, delimiter, ragged) from error
+            raise ragged_row(path, title, delimiter, ragged, skipped, encoding) from error
         if "Empty CSV" in str(error):
             return  # no rows under the names
         if "UTF8" in str(error):
-            raise not_utf8(title) from error
+            raise not_in("UTF-8", title) from error
         if "straddl" in str(error):
             raise TableError(
                 f"{title} has a row longer than {counted(block, 'byte')}, the most that is read at "
@@ -271,12 +215,19 @@ def parsed(
         ) from error
 
 
-def ragged_row(path: str | Path, title: str, delimiter: str, ragged: re.Match[str]) -> TableError:
+def ragged_row(
+    path: str | Path,
+    title: str,
+    delimiter: str,
+    ragged: re.Match[str],
+    skipped: int,
+    encoding: str | None,
+) -> TableError:
     """The error of a row with too few or too many cells."""
     row, expected, found = (int(number) for number in ragged.group(1, 2, 3))
     line = None
     if can_be_read_again(path):
-        line = ragged_line(path, title, delimiter, expected)
+        line = ragged_line(path, title, delimiter, expected, skipped, encoding)
     # Arrow counts rows, not lines: a line may be blank, and a cell in quotes may hold several.
     where = f"Row {row}" if line is None else f"Line {line}"
     return TableError(
@@ -286,55 +237,26 @@ def ragged_row(path: str | Path, title: str, delimiter: str, ragged: re.Match[st
     )
 
 
-def ragged_line(path: str | Path, title: str, delimiter: str, expected: int) -> int | None:
+def ragged_line(
+    path: str | Path,
+    title: str,
+    delimiter: str,
+    expected: int,
+    skipped: int,
+    encoding: str | None,
+) -> int | None:
     """Number of the first line, from 1, with another number of cells than `expected`."""
     with (
-        opened(path, title) as file,
+        opened(path, title, encoding) as file,
         io.TextIOWrapper(file, "utf-8", newline="") as lines,
         suppress(csv.Error, UnicodeDecodeError),
     ):
+        for _ in range(skipped):
+            lines.readline()
         reader = csv.reader(lines, delimiter=delimiter)
         before = 0
         for record in reader:
             if record and len(record) != expected:
-                return before + 1
+                return skipped + before + 1
             before = reader.line_num
     return None
-
-
-# ---- what to tell --------------------------------------------------------------------------------
-
-
-def told(
-    names: Sequence[str],
-    seen: Sequence[TextColumn],
-    on_disk: bool,
-    header: bool,
-    marks: Marks | None,
-) -> Iterator[str]:
-    """What was assumed while reading, one sentence each."""
-    if marks is not None:
-        yield marks.note()
-    truths = [shown(column.name) for column in seen if column.true_or_false]
-    if truths:
-        yield f"True and false were read as 1 and 0 in {listed(truths)}."
-    if on_disk:
-        yield (
-            "The table is large, so its numbers are read from a temporary copy on disk, which is "
-            "gone when the run ends."
-        )
-    if header and look_like_a_row(names):
-        yield (
-            "The column names look like numbers of a row; if the file has no line of names, use "
-            "--no-header (header=False)."
-        )
-
-
-def look_like_a_row(names: Sequence[str]) -> bool:
-    """Whether most names are numbers, in no order: wavelengths and times go up or down."""
-    values = []
-    for name in names:
-        with suppress(ValueError):
-            values.append(float(name))
-    steps = np.sign(np.diff(values))
-    return 2 * len(values) > len(names) and len(values) > 1 and not np.all(steps == steps[0])

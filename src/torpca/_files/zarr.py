@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, listed, need, reason_of, shown
+from torpca._files.errors import TableError, first_of, need, reason_of, shown
 from torpca._files.ids import texts_of_numbers
 from torpca._files.npy import Header, check_table, why_no_numbers
 from torpca._files.stored import Numbers, Stored, Texts, result_dtype, rows_of, windows
 from torpca._files.zarr_chunks import check_chunks, check_codecs
 from torpca._names import feature_names
-from torpca._numbers import counted
 from torpca._sources.base import Mask
+from torpca._words import counted
 
 # Files that tell a Zarr folder from any other, of versions 3 and 2 of the format.
 MARKS = ("zarr.json", ".zarray", ".zgroup")
@@ -43,10 +43,10 @@ class StoredZarr(Stored):
             n, d = array.shape
             names = feature_names(d)
             wanted = wanted.checked(str(path), names)
-            self.id_column = wanted.id_column
+            self._beside = wanted.beside
             chosen = wanted.choose(str(path), names, [""] * d)
-            ids = [] if wanted.id_column is None else [names.index(wanted.id_column)]
-            read = np.array([*chosen.places, *ids], dtype=np.intp)
+            others = [names.index(name) for name in wanted.beside]
+            read = np.array([*chosen.places, *others], dtype=np.intp)
             check_chunks(array, path, str(path), read)
             self.shape, self.dtype = (n, len(chosen.names)), result_dtype(np.dtype(array.dtype))
             # A chunk is unpacked whole, so pieces end where chunks do.
@@ -66,13 +66,13 @@ class StoredZarr(Stored):
                 block = np.asarray(array[rows])
                 yield rows.start, block if every else block[:, self.places]
 
-    def labels(self) -> list[Texts] | None:
-        """Values of the id column."""
-        if self.id_column is None:
-            return None
+    def beside(self) -> dict[str, list[Texts]]:
+        """Values of the columns that name rows or tell times."""
+        if not self._beside:
+            return {}
         with self._opened() as array:
-            place = feature_names(array.shape[1]).index(self.id_column)
-            return [texts_of_numbers(np.asarray(array[:, place]))]
+            places = {name: feature_names(array.shape[1]).index(name) for name in self._beside}
+            return {name: [texts_of_numbers(np.asarray(array[:, j]))] for name, j in places.items()}
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -110,7 +110,7 @@ def the_table(zarr: Any, root: Any, title: str) -> Any:
     arrays = dict(root.arrays())
     tables = [a for a in arrays.values() if a.ndim == 2 and not why_no_numbers(np.dtype(a.dtype))]
     if len(tables) != 1:
-        words = listed(f"{shown(name)} (shape {a.shape})" for name, a in arrays.items())
+        words = first_of(f"{shown(name)} (shape {a.shape})" for name, a in arrays.items())
         found = f": {words}" if arrays else ""
         raise TableError(
             f"{title} is a group with {counted(len(tables), 'two-dimensional array')} of numbers; "

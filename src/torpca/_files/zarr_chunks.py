@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._files.errors import TableError, shown
-from torpca._numbers import counted
+from torpca._words import counted
 
 # Codecs from bytes or numbers to bytes or numbers, of Zarr and of numcodecs. Others are for Python
 # objects, one of which, pickle, runs whatever code is in the file.
