@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from torpca import OutlierRobustPCA
-from torpca._answer import Answer, answer
+from torpca._answer import EXPLAINED, Answer, answer
 from torpca._core.loop import Iteration
+from torpca._explain import Explanation
 from torpca._select.rank import RankRule, choose_rank
 
 # Each would run a script, or break the page, if it were taken for markup.
@@ -41,11 +42,6 @@ def made(n, n_flagged, *, d=8, k=3):
     names = tuple(f"feature {j}" for j in range(1, d + 1))
     shares = rng.standard_normal((min(n_flagged, 200), d)) ** 3
     shares /= np.sum(np.abs(shares), axis=1, keepdims=True)
-    # A few patterns over and over: a million tuples of their own would take minutes to make.
-    patterns = [
-        tuple((names[(j + i) % d], s) for i, s in enumerate((0.5, -0.2, 0.1, -0.1, 0.05)))
-        for j in range(d)
-    ]
     variances = np.array([16.0, 9.0, 4.0, *[0.04] * (d - 3)])
     scores = rng.standard_normal((n, k)) * [4, 3, 2]
     scores[flagged] *= 3
@@ -69,11 +65,31 @@ def made(n, n_flagged, *, d=8, k=3):
         plain_explained=np.array([0.5, 0.3, 0.1]),
         angle=34.0,
         extreme=extreme,
-        features=tuple(patterns[i % d] for i in range(n_flagged)),
+        explanation=explained(min(n_flagged, EXPLAINED), d),
         contributions=shares,
         rank=choose_rank(RankRule(), variances),
         history=tuple(Iteration(i, k, {}, n - n_flagged, 100.0**-i, 1.0) for i in range(4)),
         converged=True,
+    )
+
+
+def explained(m, d):
+    """Three features for each of m rows: one too large, one too small, one a little too large."""
+    features = (np.arange(m)[:, None] + np.arange(3)) % d
+    sign = np.array([1.0, -1.0, 1.0])
+    shares = np.tile([0.5, 0.2, 0.1], (m, 1))
+    values = np.tile(10 * sign, (m, 1))
+    found = Explanation.empty(m, 3)
+    return replace(
+        found,
+        count=np.full(m, 3),
+        mended=np.ones(m, dtype=bool),
+        features=features,
+        values=values,
+        expected=np.zeros((m, 3)),
+        low=np.full((m, 3), -1.0),
+        high=np.ones((m, 3)),
+        shares=shares,
     )
 
 

@@ -143,13 +143,13 @@ def test_paper_says_what_a_reader_needs(open_page, tmp_path):
     for_paper(page)
     # Words that Chromium prints again at the head of each page, which it does not for buttons.
     heads = page.locator("#table th .printed:visible").all_inner_texts()
-    assert heads == ["Row", "Kind", "Score distance", "Orthogonal distance"]
+    assert heads == ["Row", "Kind", "Score distance", "Orthogonal distance", "Ordinary PCA"]
     assert page.locator("#table th button:visible").count() == 0
     rows = page.locator("#table td.id")
     assert max(cell.bounding_box()["height"] for cell in rows.all()) < 130
     assert min(cell.bounding_box()["width"] for cell in rows.all()) > 130
     assert "Distances are in units of their limits" in page.locator("#rows").inner_text()
-    assert "too large" in page.locator("#why-body").inner_text()
+    assert "too high" in page.locator("#why-body").inner_text()
     assert not page.locator("#map-help").is_visible()
     inside = "list => [...new Set(list.map((p) => getComputedStyle(p).breakInside))]"
     assert page.locator("main p").evaluate_all(inside) == ["avoid"]

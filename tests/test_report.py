@@ -12,12 +12,12 @@ import pytest
 
 from tests._reports import HOSTILE, hostile, made, odd_answers, spectra
 from torpca import OutlierRobustPCA
-from torpca._answer import answer
+from torpca._answer import EXPLAINED, answer
 from torpca._bands import named_bands
 from torpca._core.loop import Iteration
 from torpca._report import page as page_module
 from torpca._report import report_html, words, write_report
-from torpca._report.page import SCRIPTS, part
+from torpca._report.page import SCRIPTS, part, style_sheet
 from torpca._report.rows import DETAILS, LARGEST
 from torpca._select.rank import RankChoice
 
@@ -169,7 +169,7 @@ def test_a_million_rows_stay_below_eight_megabytes(million):
     assert len(rows) == m + 20_000
     assert len(np.unique(rows)) == len(rows)
     assert not million.flagged[rows[m:]].any()
-    assert data["features"]["rows"] == m
+    assert data["features"]["rows"] == min(m, EXPLAINED)
     assert f"all {m:,} flagged rows and a sample of 20,000 of the {10**6 - m:,} other rows" in page
 
 
@@ -261,8 +261,10 @@ def test_ids_that_are_row_numbers_take_no_room(small):
 
 
 def test_the_headline_answers_the_question(small):
-    assert words.headline(small) == "12 of 300 rows (4\u00a0%) are unlike the others."
-    assert words.headline(made(300, 1)) == "One of 300 rows is unlike the others."
+    assert words.headline(small) == (
+        "12 of 300 rows (4\u00a0%) are unlike the others: all off the model."
+    )
+    assert words.headline(made(300, 1)) == ("One of 300 rows is unlike the others: off the model.")
     assert words.headline(made(300, 0)).startswith("All 300 rows agree")
 
 
@@ -332,10 +334,17 @@ def test_spectra_are_explained_by_bands_and_not_by_single_channels():
 
 
 def test_bands_hold_the_shares_of_their_features():
-    shares = np.array([0.0, 0.1, 0.2, 0.2, 0.1, 0.1, 0.0, -0.3])
-    (band, much), (single, less) = named_bands(shares, "abcdefgh", 5)
-    assert (band, single) == ("b to f", "h")
+    shares = np.array([0.0, 0.1, 0.2, 0.2, 0.1, 0.1, 0.0, -0.3, 0.0, 0.0])
+    waves = [str(900 + 5 * j) for j in range(10)]
+    (band, much), (single, less) = named_bands(shares, waves, 5)
+    assert (band, single) == ("905 to 925", "935")
     np.testing.assert_allclose([much, less], [0.7, -0.3])
+
+
+def test_neighbours_that_are_no_spectrum_are_named_one_by_one():
+    shares = np.array([0.0, 0.1, 0.2, 0.2, 0.1, 0.1, 0.0, -0.3, 0.0, 0.0])
+    named = [name for name, _ in named_bands(shares, "abcdefghij", 3)]
+    assert named == ["h", "c", "d"]
 
 
 def test_few_features_are_named_one_by_one():
@@ -391,7 +400,7 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_colours_can_be_told_apart(theme):
-    light, dark = part("style.css").split("prefers-color-scheme: dark", 1)
+    light, dark = style_sheet().split("prefers-color-scheme: dark", 1)
     text = light if theme == "light" else dark.split("}")[0]
     colour = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", text))
     for ink in ("ink", "soft", "accent"):

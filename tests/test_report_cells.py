@@ -141,6 +141,7 @@ def test_names_are_text_and_no_elements():
 # ---- in a browser --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [WIDE, PHONE])
 @pytest.mark.parametrize("d", [8, 1000])
 def test_cells_rows_and_columns_are_drawn(open_page, tmp_path, size, d):

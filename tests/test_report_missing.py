@@ -10,6 +10,7 @@ from tests._reports import HOSTILE, hostile, made
 from tests.test_report import Elements, data_of, unpacked
 from torpca import OutlierRobustPCA
 from torpca._answer import Dropped, answer
+from torpca._explain import Explanation
 from torpca._missing_cells import MissingCells, together
 from torpca._outputs import scores_table, summary, summary_text
 from torpca._report import report_html
@@ -146,7 +147,7 @@ def test_rows_that_cannot_be_judged_are_named_and_not_drawn(told, page):
 def test_hundreds_of_rows_that_cannot_be_judged(told):
     types = told.types.copy()
     types[~told.flagged] = "unknown"
-    few = replace(told, types=types, sampled=np.zeros(0, dtype=np.intp), sampled_features=())
+    few = replace(told, types=types, sampled=np.zeros(0, dtype=np.intp))
     words = section(report_html(few))
     m = len(few.unknown)
     assert f"{m} rows have no more cells" in words
@@ -159,7 +160,7 @@ def test_no_row_flagged_of_those_that_can_be_judged(told):
         types=np.where(told.flagged, "regular", told.types),
         flagged=np.zeros(300, dtype=bool),
         extreme=np.zeros(0, dtype=np.intp),
-        features=(),
+        explanation=Explanation.empty(0, 3),
         contributions=np.zeros((0, 8)),
     )
     page = report_html(calm)

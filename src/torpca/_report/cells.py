@@ -9,9 +9,8 @@ import numpy as np
 from torpca._answer import Answer
 from torpca._missing.cell_map import GROUPS, CellMap, farthest_within, first_columns, group_words
 from torpca._missing.cells import CUT
-from torpca._numbers import counted, figures
 from torpca._report.encode import packed, short, text
-from torpca._report.words import listed
+from torpca._words import counted, figures, listed
 
 # Columns that a wide screen tells apart, and bad cells that are named.
 COLUMNS, NAMED = 600, 50

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._bands import shortened
 from torpca._sources.base import Floats
+from torpca._words import shortened
 
 # Steps of a coded coordinate on either side of zero.
 STEPS = 32767

@@ -5,9 +5,9 @@ from __future__ import annotations
 from torpca._answer import Answer
 from torpca._missing_cells import Together
 from torpca._missing_words import flagged_and_missing
-from torpca._numbers import counted, whole
 from torpca._report.encode import short, text
-from torpca._report.words import listed, percent
+from torpca._report.words import percent
+from torpca._words import counted, listed, whole
 
 # Columns in the table, and rows that are named.
 COLUMNS, NAMED = 10, 20

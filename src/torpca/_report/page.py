@@ -12,14 +12,28 @@ import numpy as np
 from torpca._answer import Answer
 from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.settled import still_moving
-from torpca._numbers import counted, whole
+from torpca._kinds import KINDS, LOOKS
 from torpca._report import words
+from torpca._report.causes import LINK as CAUSES_LINK
+from torpca._report.causes import causes_section
 from torpca._report.cells import LINK as CELLS_LINK
 from torpca._report.cells import cells_section
+from torpca._report.drift import LINK as DRIFT_LINK
+from torpca._report.drift import drift_section
 from torpca._report.encode import safe_json, short, text
+from torpca._report.loadings import LINK as LOADINGS_LINK
+from torpca._report.loadings import loadings_section
 from torpca._report.missing import LINK, missing_section
-from torpca._report.payload import KINDS, payload
+from torpca._report.next_steps import next_section
+from torpca._report.over_order import order_section
+from torpca._report.payload import payload
+from torpca._report.plain import plain_words
+from torpca._report.provenance import provenance_details
 from torpca._report.rows import DETAILS, LARGEST, Detail, drawn_rows, least_bytes
+from torpca._report.scaling import scaled_words
+from torpca._report.values import LINK as VALUES_LINK
+from torpca._report.values import values_section
+from torpca._words import counted, degrees, whole
 
 # In the order in which they build on each other.
 SCRIPTS = (
@@ -28,6 +42,7 @@ SCRIPTS = (
     "kinds",
     "numbers",
     "ticks",
+    "times",
     "svg",
     "stamps",
     "axes",
@@ -36,12 +51,20 @@ SCRIPTS = (
     "plot",
     "gestures",
     "map",
+    "places",
     "scores",
     "cells",
     "why",
+    "next",
+    "order",
+    "cusum",
+    "loadings",
+    "biplot",
+    "values",
     "scree",
     "history",
     "table",
+    "save",
     "start",
 )
 
@@ -84,7 +107,7 @@ def report_html(answer: Answer) -> str:
 
 def page_of(answer: Answer, detail: Detail) -> str:
     """The page with as much as `detail` says."""
-    style = part("style.css")
+    style = style_sheet()
     script = '"use strict";\n(() => {\n' + "\n".join(part(f"{s}.js") for s in SCRIPTS) + "})();\n"
     drawn = drawn_rows(answer, detail)
     missing = missing_section(answer)
@@ -96,8 +119,23 @@ def page_of(answer: Answer, detail: Detail) -> str:
         title=text(short(answer.title)),
         headline=text(words.headline(answer)),
         lead=" ".join(text(s) for s in words.lead(answer)),
+        sentence=text(words.second_sentence(answer)),
+        scaled=scaled_words(answer),
+        caution=caution_line(answer),
         extreme=extreme_list(answer),
         warnings=warning_box(answer),
+        causes=causes_section(answer),
+        causes_link=CAUSES_LINK if answer.causes else "",
+        next=next_section(answer),
+        drift=drift_section(answer),
+        drift_link=DRIFT_LINK if answer.new else "",
+        order=order_section(answer),
+        loadings=loadings_section(answer),
+        loadings_link=LOADINGS_LINK if len(answer.components) else "",
+        values=values_section(answer),
+        values_link="" if answer.usual is None else VALUES_LINK,
+        plain=text(plain_words(answer)),
+        provenance=provenance_details(answer),
         figures=key_figures(answer),
         legend=legend(answer),
         drawn=" ".join(
@@ -138,6 +176,18 @@ def digest(source: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
 
 
+def style_sheet() -> str:
+    """Style of the page, with the colours of the kinds."""
+    style = part("style.css")
+    for ground in ("light", "dark"):
+        colours = "\n".join(
+            f"--kind-{number}: {getattr(look, ground)};"
+            for number, look in enumerate(LOOKS.values())
+        )
+        style = style.replace(f"/* kinds: {ground} */", colours)
+    return style
+
+
 def part(name: str) -> str:
     """Text of a file of the page."""
     return files("torpca._report").joinpath("assets", name).read_text(encoding="utf-8")
@@ -166,16 +216,33 @@ def extreme_list(answer: Answer) -> str:
     return f'<p>The most extreme:</p><ul class="extreme">{items}</ul>' if items else ""
 
 
-def warning_box(answer: Answer) -> str:
-    """What to be careful about, at the top; empty if there is nothing."""
-    doubts = list(answer.warnings)
+def doubts_about(answer: Answer) -> list[str]:
+    """What to be careful about."""
+    doubts = [*answer.warnings, *answer.advice]
     if still_moving(answer.converged, answer.history) is not None:
         doubts.append(words.fit_words(answer))
+    return doubts
+
+
+def caution_line(answer: Answer) -> str:
+    """A line at the top that leads to the warnings; empty if there are none."""
+    n = len(doubts_about(answer))
+    return f'<p class="caution"><a href="#warning">{warning_title(n)}</a></p>' if n else ""
+
+
+def warning_title(n: int) -> str:
+    """How many warnings there are."""
+    return "A warning" if n == 1 else f"{n} warnings"
+
+
+def warning_box(answer: Answer) -> str:
+    """What to be careful about; empty if there is nothing."""
+    doubts = doubts_about(answer)
     if not doubts:
         return ""
-    title = "A warning" if len(doubts) == 1 else f"{len(doubts)} warnings"
+    title = warning_title(len(doubts))
     return (
-        '<section class="warning" aria-labelledby="warning-title">'
+        '<section id="warning" class="warning" aria-labelledby="warning-title">'
         f'<h2 id="warning-title">{title}</h2>{bullets(doubts)}</section>'
     )
 
@@ -188,7 +255,7 @@ def key_figures(answer: Answer) -> str:
         key_count(len(answer.explained), "component"),
         (words.percent(float(np.sum(answer.explained))), "of the variance of the good rows"),
         key_count(len(answer.extreme), "flagged row"),
-        (words.degrees(answer.angle), "between ordinary PCA and this fit"),
+        (degrees(answer.angle), "between ordinary PCA and this fit"),
     ]
     return "".join(
         f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for value, name in pairs

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from torpca._answer import Answer
 from torpca._bands import named_bands
+from torpca._kinds import KINDS
+from torpca._report.causes import causes_payload, reasons_payload
 from torpca._report.cells import cells_payload
 from torpca._report.encode import (
     finite,
@@ -18,12 +20,17 @@ from torpca._report.encode import (
     packed_scores,
     short,
 )
+from torpca._report.loadings import loadings_payload
+from torpca._report.next_steps import next_payload
+from torpca._report.over_order import order_payload
+from torpca._report.plain import plain_payload
+from torpca._report.points import first_features, largest_within
 from torpca._report.rows import Detail, Drawn, drawn_rows, good_rows
+from torpca._report.values import values_payload
 from torpca._sources.base import Floats
 
-KINDS = ("regular", "good leverage", "orthogonal", "bad leverage")
-# Features named for a row that is shown in detail, and points of the profile over all features.
-NAMED, PROFILE = 10, 1200
+# Features named for a row that is shown in detail.
+NAMED = 10
 # Variances shown after the chosen rank, and shown at all.
 AFTER_RANK, MOST_VARIANCES = 10, 60
 
@@ -51,11 +58,20 @@ def payload(answer: Answer, detail: Detail) -> dict[str, Any]:
         ),
         "ours": coordinates(answer.scores, answer, drawn, detail),
         "plain": coordinates(answer.plain_scores, answer, drawn, detail),
-        "features": top_features(answer, drawn, detail, names),
+        "profile": answer.profile,
+        "features": top_features(answer, detail, names),
+        "reasons": reasons_payload(answer, detail, names),
+        "causes": causes_payload(answer, drawn),
         "shares": all_shares(answer, names),
         "scree": scree(answer),
         "cells": cells_payload(answer),
         "history": [[step.n_kept, finite(step.subspace_change)] for step in answer.history],
+        "scaled": answer.scaled,
+        "order": order_payload(answer, drawn),
+        "loadings": loadings_payload(answer),
+        "values": values_payload(answer, drawn, detail.values),
+        "plainFlagged": plain_payload(answer, drawn),
+        "next": next_payload(answer),
         "names": [short(name) for name in names],  # last, when all are known
     }
 
@@ -111,16 +127,9 @@ def good_moments(scores: Floats) -> tuple[Floats, Floats]:
 # ---- features -----------------------------------------------------------------------------------
 
 
-def top_features(
-    answer: Answer, drawn: Drawn, detail: Detail, names: dict[str, int]
-) -> dict[str, Any]:
-    """Features that put the rows where they are, in per cent of their distances, with the sign.
-
-    Of the flagged rows and, if there is room, of the good ones that are drawn.
-    """
+def top_features(answer: Answer, detail: Detail, names: dict[str, int]) -> dict[str, Any]:
+    """Features that explain the flagged rows, in per cent of their distances, with the sign."""
     features = answer.features if detail.explained is None else answer.features[: detail.explained]
-    if detail.explained is None and np.array_equal(drawn.rows[drawn.n_flagged :], answer.sampled):
-        features = (*features, *answer.sampled_features)
     per_row = max((len(row) for row in features), default=0)
     places = np.zeros((len(features), per_row), dtype=np.int64)
     shares = np.zeros((len(features), per_row))
@@ -145,7 +154,7 @@ def all_shares(answer: Answer, names: dict[str, int]) -> dict[str, Any]:
         found = named_bands(shares[i], answer.names, NAMED, short)
         places[i, : len(found)] = numbered([name for name, _ in found], names)
         values[i, : len(found)] = [share for _, share in found]
-    starts = np.unique(np.linspace(0, d, min(d, PROFILE), endpoint=False).astype(np.intp))
+    starts = first_features(d)
     return {
         "rows": m,
         "named": NAMED,
@@ -156,15 +165,6 @@ def all_shares(answer: Answer, names: dict[str, int]) -> dict[str, Any]:
         "pointNames": [short(answer.names[j]) for j in starts],
         "profile": packed(np.rint(10_000 * largest_within(shares, starts)), "i2"),
     }
-
-
-def largest_within(shares: Floats, starts: npt.NDArray[np.intp]) -> Floats:
-    """The share of largest size, with its sign, between each of the starts and the next."""
-    if len(starts) == shares.shape[1] or len(shares) == 0:
-        return shares[:, : len(starts)]
-    above = np.maximum.reduceat(shares, starts, axis=1)
-    below = np.minimum.reduceat(shares, starts, axis=1)
-    return np.where(above >= -below, above, below)
 
 
 # ---- rank ---------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from torpca._answer import Answer
 from torpca._estimators.labels import UNKNOWN
+from torpca._kinds import MOST_GOOD, some_of
 
 
 @dataclass(frozen=True)
@@ -27,23 +28,35 @@ class Detail:
     """Flagged rows drawn; None: all."""
     coarse: bool = False
     """Whether distances are in half as many bytes: to the third digit, about."""
+    reasons: int = 2_000
+    """Flagged rows, the most extreme, with values and usual ranges of what explains them."""
+    values: int = 200_000
+    """Values of single rows, at most."""
 
 
+SOME, FEW = 50_000, 10_000
+COARSE = Detail(
+    good=10_000,
+    components=2,
+    explained=2_000,
+    labelled=2_000,
+    coarse=True,
+    reasons=200,
+    values=FEW,
+)
 # From a page that holds all to one that fits in LARGEST whatever the data: the first that fits is
 # taken. The third serves a million rows of which one in ten is flagged, the last but one a million
 # of which nearly half are.
 DETAILS = (
-    Detail(good=20_000, components=4),
-    Detail(good=20_000, components=2),
-    Detail(good=20_000, components=2, explained=20_000),
-    Detail(good=20_000, components=2, explained=5_000),
-    Detail(good=20_000, components=2, explained=5_000, labelled=20_000),
-    Detail(good=20_000, components=2, explained=2_000, labelled=2_000),
-    Detail(good=10_000, components=2, explained=2_000, labelled=2_000, coarse=True),
-    Detail(good=10_000, components=1, explained=2_000, labelled=2_000, coarse=True),
-    Detail(
-        good=10_000, components=1, explained=2_000, labelled=2_000, flagged=400_000, coarse=True
-    ),
+    Detail(good=MOST_GOOD, components=4),
+    Detail(good=MOST_GOOD, components=2),
+    Detail(good=MOST_GOOD, components=2, explained=20_000),
+    Detail(good=MOST_GOOD, components=2, explained=5_000, values=SOME),
+    Detail(good=MOST_GOOD, components=2, explained=5_000, labelled=20_000, values=SOME),
+    Detail(good=MOST_GOOD, components=2, explained=2_000, labelled=2_000, values=SOME),
+    COARSE,
+    replace(COARSE, components=1),
+    replace(COARSE, components=1, flagged=400_000),
 )
 # Bytes of a page.
 LARGEST = 8_000_000
@@ -62,10 +75,7 @@ class Drawn:
 def drawn_rows(answer: Answer, detail: Detail) -> Drawn:
     """All flagged rows and, of the good ones, a sample that is the same each time."""
     flagged = answer.extreme if detail.flagged is None else answer.extreme[: detail.flagged]
-    good = answer.sampled if len(answer.sampled) else good_rows(answer)
-    if len(good) > detail.good:
-        rng = np.random.default_rng(0)
-        good = np.sort(rng.choice(good, detail.good, replace=False))
+    good = some_of(answer.sampled if len(answer.sampled) else good_rows(answer), detail.good)
     return Drawn(np.concatenate([flagged, good]), len(flagged))
 
 

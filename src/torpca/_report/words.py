@@ -6,23 +6,22 @@ import math
 
 import numpy as np
 
+from torpca import _words as words
 from torpca._answer import Answer
-from torpca._bands import main_bands
+from torpca._causes import because_of, kinds_words
 from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.settled import still_moving
+from torpca._estimators.words import stability_words
 from torpca._names import FROM_ONE
-from torpca._numbers import counted, figures, whole
 from torpca._report.encode import short
+from torpca._report.plain import plain_words
 from torpca._report.rows import Detail, Drawn
+from torpca._words import counted, degrees, figures, whole
 
-# Of good rows this share is beyond a limit if they are Gaussian.
-BY_CHANCE = 0.01
 # Angles in degrees up to which ordinary PCA is nearly, or roughly, what the good rows say.
 NEARLY, ROUGHLY = 5.0, 45.0
 # A drop in variance of fewer times than this leaves open which directions come before it.
 UNCLEAR = 1.5
-# Labels that differ in more than this share of the rows are not the same.
-CHANGED = 0.02
 # Extreme rows described in a sentence.
 DESCRIBED = 3
 
@@ -44,9 +43,11 @@ def headline(answer: Answer) -> str:
     """The answer in one sentence."""
     n, m = len(answer.ids), len(answer.extreme)
     if answer.new:
-        which = f"{whole(m)} of {counted(n, 'new row')} {'is' if m == 1 else 'are'}"
+        share = f" ({percent(m / n)})" if m > 1 else ""
+        which = f"{whole(m)} of {counted(n, 'new row')}{share} {'is' if m == 1 else 'are'}"
         which = which if m else f"None of {whole(n)} new rows is"
-        return f"{which} beyond the limits of the model."
+        then = "" if answer.baseline is None else f"; at the fit {percent(answer.baseline.share)}"
+        return f"{which} beyond the limits of the model{then}{' were' if then else ''}."
     if m == 0:
         judged = " that can be judged" if len(answer.unknown) else ""
         rows = counted(answer.n_judged, "row")
@@ -57,12 +58,26 @@ def headline(answer: Answer) -> str:
             "as many as chance alone would put there."
         )
     if m == 1:
-        return f"One of {counted(n, 'row')} is unlike the others."
-    return f"{whole(m)} of {counted(n, 'row')} ({percent(m / n)}) are unlike the others."
+        return f"One of {counted(n, 'row')} is unlike the others: {kinds_words(answer)}."
+    kinds = kinds_words(answer)
+    return f"{whole(m)} of {counted(n, 'row')} ({percent(m / n)}) are unlike the others: {kinds}."
+
+
+def second_sentence(answer: Answer) -> str:
+    """What to know beside the headline before looking at the map."""
+    if by_chance(answer) and len(answer.extreme):
+        return (
+            "About one good row in a hundred is beyond a limit: look at the most extreme rows "
+            "before you call any row bad."
+        )
+    if answer.new:
+        return "The model and its limits come from other rows, and were left as they are."
+    plain = plain_words(answer)
+    return " ".join([variance_words(answer), *([plain] if plain else [])])
 
 
 def lead(answer: Answer) -> list[str]:
-    """The sentences after the headline: how sure, what the good rows look like, what PCA makes."""
+    """The sentences after the map: how sure, what the good rows look like, what PCA makes."""
     sentences = []
     if by_chance(answer) and len(answer.extreme):
         sentences.append(
@@ -116,17 +131,11 @@ def extreme_words(answer: Answer) -> list[tuple[str, str]]:
     """The most extreme rows: the id of each, and what is wrong with it."""
     described = []
     for i, row in enumerate(answer.extreme[:DESCRIBED]):
-        features = main_bands(answer.contributions[i], answer.names, 3, short)
         beyond = times_beyond(answer, int(row))
         how_far = f", {beyond} its limit" if beyond else ""
-        why = listed([feature_words(name, share) for name, share in features])
+        why = because_of(answer, i, short)
         described.append((str(answer.ids[row]), f"{answer.types[row]}{how_far}: {why}."))
     return described
-
-
-def feature_words(name: str, share: float) -> str:
-    """Which way a feature is off, and its share of the distance."""
-    return f"{name} too {'large' if share > 0 else 'small'} ({percent(abs(share))})"
 
 
 def times_beyond(answer: Answer, row: int) -> str:
@@ -178,24 +187,7 @@ def rank_words(answer: Answer) -> list[str]:
             "No number of components stands out, so as many were taken as describe the share of "
             f"the variance that is wanted (90\u00a0% unless another was asked for): {k}."
         )
-    return [why, explained, *stability_words(answer)]
-
-
-def stability_words(answer: Answer) -> list[str]:
-    """How many rows other numbers of components flag, if they are others."""
-    found = answer.stability
-    if found is None:
-        return []
-    others = [refit for refit in found.refits if refit.n_components != found.n_components]
-    if all(refit.share_changed <= CHANGED for refit in others):
-        return []
-    some = f" of {whole(found.n_rows)} looked at" if found.n_rows < len(answer.ids) else ""
-    numbers = {refit.n_components: refit.n_flagged for refit in others}
-    numbers[found.n_components] = found.n_flagged
-    said = listed(
-        [f"{whole(m)} with {counted(k, 'component')}" for k, m in sorted(numbers.items())]
-    )
-    return [f"How many rows{some} are flagged depends on this number: {said}."]
+    return [why, explained, *stability_words(answer.stability, len(answer.ids))]
 
 
 def fit_words(answer: Answer) -> str:
@@ -267,12 +259,12 @@ def left_out_words(answer: Answer, detail: Detail) -> list[str]:
 
 def assumptions(answer: Answer) -> list[str]:
     """What the method takes for granted, whatever the data."""
-    limits = answer.cutoffs
+    limits, unit = answer.cutoffs, "scaled columns" if answer.scaled else "data"
     return [
         "More than half of the rows are good, and lie near one common set of directions. No method "
         "can tell good from bad if the bad rows are the majority.",
         f"The score limit is {figures(limits['score'])} standard deviations, and the orthogonal "
-        f"limit {figures(limits['orthogonal'])} in the unit of the data. If the good rows are "
+        f"limit {figures(limits['orthogonal'])} in the unit of the {unit}. If the good rows are "
         "Gaussian, one in two hundred of them exceeds each.",
         "A flagged row is unusual, which need not mean wrong: whether to correct it, leave it out "
         "or study it is for you to say.",
@@ -292,7 +284,7 @@ def set_by_hand(answer: Answer) -> bool:
 def by_chance(answer: Answer) -> bool:
     """Whether no more rows are flagged than a clean table would have, and none is far out."""
     n, m = answer.n_judged, len(answer.extreme)
-    expected = BY_CHANCE * n
+    expected = (1 - answer.limit) * n
     if m == 0 or set_by_hand(answer):
         return False
     if m > expected + 2 * math.sqrt(expected):
@@ -308,29 +300,7 @@ def farther(answer: Answer, row: int) -> float:
 # A number and its sign are not torn apart at the end of a line.
 NARROW = "\u00a0"
 
-# ---- numbers and lists -------------------------------------------------------------------------
-
 
 def percent(share: float) -> str:
-    """A share in per cent, no more precise than is of use."""
-    value = 100 * share
-    if 0 < value < 0.1:
-        return f"less than 0.1{NARROW}%"
-    # Not rounded up to all, nor down to none.
-    if 99.9 <= value < 100:
-        return f"more than 99.9{NARROW}%" if value > 99.95 else f"99.9{NARROW}%"
-    if value < 10 or 90 < value < 100:
-        return f"{value:.1f}".removesuffix(".0") + f"{NARROW}%"
-    return f"{value:.0f}{NARROW}%"
-
-
-def degrees(angle: float) -> str:
-    """An angle, no more precise than is of use."""
-    if angle < 0.1:
-        return "less than 0.1°"
-    return f"{angle:.1f}°" if angle < 10 else f"{angle:.0f}°"
-
-
-def listed(parts: list[str]) -> str:
-    """Parts of a sentence with commas and an "and"."""
-    return "".join(parts) if len(parts) < 2 else ", ".join(parts[:-1]) + " and " + parts[-1]
+    """A share in per cent."""
+    return words.percent(share).replace(" %", f"{NARROW}%")

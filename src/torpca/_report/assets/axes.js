@@ -2,17 +2,19 @@
 
 // The numbers along both axes, as [place, text]. Those of the upright one say how wide a margin must be.
 function measureAxes(plot) {
-  const { log } = plot.spec;
   const { x0, x1, y0, y1 } = plot.view;
-  const numbers = (low, high, about) => {
-    const places = (log ? logTicks : roundTicks)(low, high, about);
+  const numbers = (axis, low, high, about) => {
+    if (plot.spec[axis].times) return timeTicks(low, high, about);
+    const log = plot.isLog(axis);
+    const { least = -Infinity } = plot.spec[axis]; // there is no row 0
+    const places = (log ? logTicks : roundTicks)(low, high, about).filter((v) => v >= least);
     const texts = tickTexts(log ? places.map((v) => 10 ** v) : places);
     return places.map((v, j) => [v, texts[j]]);
   };
-  const up = numbers(y0, y1, plot.size().inY / 55);
+  const up = numbers("y", y0, y1, plot.size().inY / 55);
   plot.margin = { ...MARGIN, left: Math.max(MARGIN.left, ...up.map(([, text]) => 32 + textWidth(text))) };
   const { inX } = plot.size();
-  plot.ticks = { y: up, x: numbers(x0, x1, Math.max(inX / 85, Math.min(inX / 45, 5))) };
+  plot.ticks = { y: up, x: numbers("x", x0, x1, Math.max(inX / 85, Math.min(inX / 45, 5))) };
 }
 
 function drawAxes(plot, group) {
@@ -68,7 +70,10 @@ function drawLimits(plot, inner, outer, taken) {
     inner.append(svg("line", { class: "limit", x1: x, x2: x + width, y1: top, y2: top }));
     if (top >= y && top <= y + height) name(x + width - 4 - textWidth(text), top - 5 > y + 12 ? top - 5 : top + 14, text);
   }
-  for (const v of plot.spec.lines || []) upright(across(v));
+  for (const v of plot.spec.levels || []) {
+    const [, top] = plot.toScreen(0, v);
+    inner.append(svg("line", { class: "limit", x1: x, x2: x + width, y1: top, y2: top }));
+  }
   if (plot.spec.ellipse) {
     const points = plot.spec.ellipse.map(([a, b]) => plot.toScreen(a, b).map((v) => v.toFixed(1)).join(" "));
     inner.append(svg("path", { class: "ellipse", d: `M${points.join("L")}Z` }));

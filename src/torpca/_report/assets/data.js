@@ -66,8 +66,33 @@ function kindOf(i) {
   return data.kinds[rows.kind[i]];
 }
 
+const reasons = {
+  count: unpacked(data.reasons.count, Uint8Array),
+  kind: unpacked(data.reasons.kind, Uint8Array),
+  place: unpacked(data.reasons.places, Uint32Array),
+  columns: data.reasons.columns.map((text) => unpacked(text, Float64Array)),
+};
+
+// What explains a flagged row; nothing where the page has no room for it, and for spectra.
+function reasonsOf(i) {
+  if (i >= data.reasons.rows) return [];
+  return Array.from({ length: reasons.count[i] }, (_, s) => {
+    const at = i * data.reasons.perRow + s;
+    const [value, expected, low, high, share] = reasons.columns.map((column) => column[at]);
+    return { name: data.names[reasons.place[at]], value, expected, low, high, share };
+  });
+}
+
+function isMended(i) {
+  return (reasons.kind[i] & 1) === 1;
+}
+
+function isInLine(i) {
+  return (reasons.kind[i] & 2) === 2;
+}
+
 // Features that made a row so, as [name, share with sign]; none where the page has no room for them.
-// Of the most extreme rows more are known, and neighbours that act together have one name.
+// Of the most extreme spectra more are known, and neighbours that act together have one name.
 function manyFeatures(i) {
   const { rows: known, named } = data.shares;
   const { rows: some, perRow } = data.features;
@@ -75,7 +100,7 @@ function manyFeatures(i) {
   const take = (place, share) => {
     if (share !== 0) found.push([data.names[place], share]);
   };
-  if (i < known) {
+  if (data.profile && i < known) {
     for (let j = i * named; j < (i + 1) * named; j++) take(shares.place[j], shares.value[j] / 10000);
   } else if (i < some) {
     for (let j = i * perRow; j < (i + 1) * perRow; j++) take(features.place[j], features.percent[j] / 100);
@@ -93,6 +118,21 @@ function profile(i) {
   const { rows: known, points } = data.shares;
   return i < known ? shares.profile.subarray(i * points, (i + 1) * points) : null;
 }
+
+// Those that a sentence would speak of: a fifth of the largest, or more.
+function mainFeatures(i) {
+  const top = topFeatures(i).slice(0, 3);
+  return top.filter(([, share]) => Math.abs(share) >= 0.2 * Math.abs(top[0][1]));
+}
+
+const plainBits = data.plainFlagged ? unpacked(data.plainFlagged, Uint8Array) : null;
+
+// Whether ordinary PCA flags a flagged row as well.
+function plainFlags(i) {
+  return plainBits !== null && ((plainBits[i >> 3] >> (i & 7)) & 1) === 1;
+}
+
+const scaledWords = data.scaled ? "columns scaled" : "columns not scaled";
 
 // A distance in units of its limit; infinite beyond a limit of zero.
 function relative(which, i) {

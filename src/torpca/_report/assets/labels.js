@@ -5,7 +5,7 @@ const CLEAR = 60; // flagged rows, the most extreme, that no label lies on
 
 function drawLabels(plot, group, taken) {
   const narrow = plot.narrow();
-  const most = Math.min(rows.flagged > 60 ? 4 : plot.spec.labels, rows.flagged, narrow ? 6 : Infinity);
+  const most = Math.min(plot.spec.labels, rows.flagged > 60 ? 4 : Infinity, rows.flagged, narrow ? 6 : Infinity);
   const extreme = Array.from({ length: most }, (_, i) => i);
   const wanted = [...new Set([...selection.sorted().slice(0, narrow ? 6 : 20), ...extreme])].filter((i) => plot.inView(i));
   for (let i = 0; i < Math.min(rows.flagged, CLEAR); i++) if (plot.inView(i)) taken.push(around(...plot.place(i), 5));

@@ -6,7 +6,7 @@ function outlierMap() {
   const log = far(rows.score, data.limits[0]) || far(rows.orthogonal, data.limits[1]);
   const plot = new Plot(document.getElementById("map"), {
     x: { values: rows.score, label: "Score distance (standard deviations)", limit: data.limits[0] },
-    y: { values: rows.orthogonal, label: "Orthogonal distance (unit of the data)", limit: data.limits[1] },
+    y: { values: rows.orthogonal, label: `Orthogonal distance (${scaledWords})`, limit: data.limits[1] },
     log,
     labels: 16,
   });

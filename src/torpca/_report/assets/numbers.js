@@ -12,6 +12,16 @@ function figures(value, digits = 3) {
   return rounded.toLocaleString("en", { maximumSignificantDigits: digits + 1 }).replace("-", "−");
 }
 
+// Two numbers with as many figures as their difference is worth: two of it.
+function interval(low, high) {
+  const width = high - low;
+  const largest = Math.max(Math.abs(low), Math.abs(high));
+  if (!(width > 1e-6 && width < 1e6 && largest < Math.min(1e9, 1e9 * width))) return `${figures(low)} to ${figures(high)}`;
+  const digits = Math.max(0, 1 - Math.floor(Math.log10(width)));
+  const said = (end) => (Number(end.toFixed(digits)) || 0).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
+  return `${said(low)} to ${said(high)}`;
+}
+
 // A share in per cent, as in the sentences: not rounded up to all, nor down to none.
 function percent(share) {
   const value = 100 * Math.abs(share);

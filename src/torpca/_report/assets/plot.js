@@ -1,11 +1,34 @@
 // A scatter plot of rows: points on a canvas, and around them axes, limits and labels as SVG, so that
 // these print sharply; the grid lies under the points. `spec` says what is drawn:
-//   x, y: { values, label, limit (optional) }, log, ellipse (points, optional), lines (upright, optional),
-//   labels (how many rows)
+//   x, y: { values, label, limit (optional), linear (whatever `log` says, optional), times (optional) },
+//   log, ellipse (points, optional), levels (lines across, optional), arrows (optional), labels (how many rows)
 
 const MARGIN = { left: 58, right: 14, top: 22, bottom: 44 };
 const FARTHEST = 4; // times the width of the first view that zooming out leads to
 const PREFERRED = 4; // pixels that a flagged row may be farther away than the nearest one
+
+// Pictures that are out of sight are drawn when the page has opened or, as each may take tenths of a
+// second with tens of thousands of rows, when they are about to be seen.
+const FAST = 10000; // rows
+const waiting = new Map(); // by their hosts
+const watch = new IntersectionObserver(
+  (seen) => {
+    for (const { isIntersecting, target } of seen) if (isIntersecting) drawWaiting(target);
+  },
+  { rootMargin: "50% 0px" },
+);
+
+function drawLater(plot) {
+  waiting.set(plot.host, plot);
+  if (rows.count > FAST) watch.observe(plot.host);
+  else setTimeout(() => drawWaiting(plot.host), 20);
+}
+
+function drawWaiting(host) {
+  watch.unobserve(host);
+  waiting.get(host)?.drawNow();
+  waiting.delete(host);
+}
 
 class Plot {
   constructor(host, spec) {
@@ -25,7 +48,7 @@ class Plot {
     this.pending = false;
     this.stale = { points: false, rings: false };
     this.home();
-    whenResized(host, () => this.draw());
+    whenResized(host, (anew) => this.resized(anew));
     kinds.watch(() => this.soon());
     selection.watch(({ chosen, show }) => {
       if (show) this.bring(selection.current);
@@ -40,10 +63,14 @@ class Plot {
     this.home();
   }
 
+  isLog(axis) {
+    return this.spec.log && !this.spec[axis].linear;
+  }
+
   // Coordinates as they are drawn: logarithms of them on logarithmic axes, zeros at the low end.
   scaled(axis) {
     const { values, limit } = this.spec[axis];
-    if (!this.spec.log) return values;
+    if (!this.isLog(axis)) return values;
     let least = Infinity;
     for (const v of values) if (v > 0 && v < least) least = v;
     if (limit > 0) least = Math.max(Math.min(least, limit), limit * 1e-3);
@@ -54,7 +81,7 @@ class Plot {
   scaledLimit(axis) {
     const { limit } = this.spec[axis];
     if (limit === undefined || limit === null) return null;
-    if (!this.spec.log) return limit;
+    if (!this.isLog(axis)) return limit;
     return limit > 0 ? Math.log10(limit) : null;
   }
 
@@ -83,7 +110,7 @@ class Plot {
     const limit = this.scaledLimit(axis);
     if (limit !== null) take(limit);
     for (const point of this.spec.ellipse || []) take(point[axis === "x" ? 0 : 1]);
-    if (axis === "x") (this.spec.lines || []).forEach(take);
+    if (axis === "y") (this.spec.levels || []).forEach(take);
     if (!(low <= high)) [low, high] = [0, 1];
     if (this.fromZero(axis)) low = 0;
     const room = 0.06 * (high - low || Math.abs(high) || 1);
@@ -92,7 +119,7 @@ class Plot {
 
   // Distances, which have limits, are not below zero.
   fromZero(axis) {
-    return this.spec[axis].limit !== undefined && !this.spec.log;
+    return this.spec[axis].limit !== undefined && !this.isLog(axis);
   }
 
   goodRows() {
@@ -201,15 +228,32 @@ class Plot {
     this.stale = { points: this.stale.points || points, rings: this.stale.rings || points || rings };
     if (this.pending) return;
     this.pending = true;
-    requestAnimationFrame(() => {
-      this.pending = false;
-      this.draw(this.stale);
-    });
+    if (this.stale.points && !this.near()) drawLater(this);
+    else requestAnimationFrame(() => this.drawNow());
+  }
+
+  drawNow() {
+    this.pending = false;
+    this.draw(this.stale);
+  }
+
+  // Whether it is in sight or nearly so.
+  near() {
+    const { top, bottom } = this.host.getBoundingClientRect();
+    return bottom > -0.5 * window.innerHeight && top < 1.5 * window.innerHeight;
+  }
+
+  // Paper and new colours do not wait; a size that it was drawn for needs nothing.
+  resized(anew) {
+    const { width, height } = this.size();
+    if (anew) this.draw();
+    else if (this.drawn !== `${width} ${height}`) this.soon();
   }
 
   draw({ points, rings } = { points: true, rings: true }) {
     if (this.host.clientWidth === 0) return;
     this.stale = { points: false, rings: false };
+    this.drawn = `${this.size().width} ${this.size().height}`;
     if (points) measureAxes(this);
     if (points) this.drawPoints(this.sheet(this.canvas));
     if (rings) this.drawRings(this.sheet(this.rings));
@@ -273,6 +317,7 @@ class Plot {
     this.under.replaceChildren(behind);
     this.over.replaceChildren(frame, inner);
     drawLimits(this, inner, this.over, taken);
+    if (this.spec.arrows) drawArrows(this, inner, this.over, taken);
     drawLabels(this, this.over, taken);
     this.drawCurrent(inner);
     this.over.append(this.hover, this.marks);

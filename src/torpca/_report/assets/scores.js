@@ -20,13 +20,13 @@ function scorePlots() {
 
 function scoreSpec(which, { x, y }) {
   const { values, mean, covariance } = rows[which];
-  const across = { values: values[x] || new Float64Array(rows.count), label: `Component ${x + 1}` };
-  // With a single component there is nothing to set it against but the order of the rows.
-  if (y < 0) return { x: across, y: { values: Float64Array.from(rows.number, (n) => n + 1), label: "Row number" }, lines: lines(mean[x], covariance[x]?.[x]) };
-  return { x: across, y: { values: values[y], label: `Component ${y + 1}` }, ellipse: ellipse(mean, covariance, x, y) };
+  const axis = (j) => ({ values: values[j] || new Float64Array(rows.count), label: `Component ${j + 1} (${scaledWords})` });
+  // A single component stands against the order of the rows, or the time.
+  if (y < 0) return { x: placeAxis(), y: axis(x), levels: levels(mean[x], covariance[x]?.[x]) };
+  return { x: axis(x), y: axis(y), ellipse: ellipse(mean, covariance, x, y) };
 }
 
-function lines(mean, variance) {
+function levels(mean, variance) {
   return variance > 0 ? [mean - LINE * Math.sqrt(variance), mean + LINE * Math.sqrt(variance)] : [];
 }
 
@@ -46,10 +46,10 @@ function ellipse(mean, covariance, x, y) {
   });
 }
 
-function axisChoices(most, axes, change) {
-  const holder = document.getElementById("score-axes");
+function axisChoices(most, axes, change, which = "score") {
+  const holder = document.getElementById(`${which}-axes`);
   for (const [axis, name] of [["x", "Across"], ["y", "Up"]]) {
-    const choice = element("select", { id: `score-${axis}` });
+    const choice = element("select", { id: `${which}-${axis}` });
     for (let j = 0; j < most; j++) choice.append(element("option", { value: String(j), textContent: `Component ${j + 1}`, selected: j === axes[axis] }));
     choice.addEventListener("change", () => {
       axes[axis] = Number(choice.value);

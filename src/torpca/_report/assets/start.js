@@ -5,12 +5,20 @@ outlierMap();
 scorePlots();
 cellMap();
 whyPanel();
+causeButtons();
+nextSteps();
+valuesPanel();
+orderPlots();
+cusumPlot();
+loadingPlot();
+biplot();
 screePlot();
 historyPlots();
 flaggedTable();
+saveButtons();
 
 function redraw() {
-  for (const draw of drawers) draw();
+  for (const draw of drawers) draw(true);
 }
 
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
@@ -18,6 +26,7 @@ window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", red
 // Paper is light, finer than a screen, and as wide as the style says.
 function onPaper(printing) {
   document.documentElement.classList.toggle("on-paper", printing);
+  document.getElementById("provenance")?.toggleAttribute("open", printing);
   redraw();
 }
 

@@ -53,12 +53,12 @@ function fitted(name, width) {
 }
 
 function featureText([name, share]) {
-  return `${name} ${share > 0 ? "↑" : "↓"} ${percent(share)}`;
+  return `${name} too ${share > 0 ? "high" : "low"}`;
 }
 
 const drawers = []; // everything that is drawn anew for paper
 
-// Draws again whenever the width of an element changes.
+// Draws again whenever the width of an element changes; all is drawn anew (true) for paper and colours.
 function whenResized(host, draw) {
   let width = -1;
   drawers.push(draw);

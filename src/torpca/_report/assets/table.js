@@ -7,6 +7,7 @@ function flaggedTable() {
     for (const part of document.querySelectorAll("#rows > :not(h2, h2 + p)")) part.hidden = true;
     return;
   }
+  if (!plainBits) document.querySelector("th.plain-flag").remove();
   const search = document.getElementById("search");
   const filter = document.getElementById("kind-filter");
   const state = { found: [], page: 0, by: "extreme", down: false };
@@ -44,16 +45,29 @@ function findRows(text, kind) {
   const wanted = text.trim().toLowerCase();
   // Names are looked through once, not again for each row.
   const names = new Set(data.names.filter((name) => wanted && name.toLowerCase().includes(wanted)));
-  const inside = (i) => names.size > 0 && topFeatures(i).some(([name]) => names.has(name));
-  // A band is called by its ends, and looked for by what lies between them as well.
-  const points = [...data.shares.pointNames.keys()].filter((j) => wanted && data.shares.pointNames[j].toLowerCase().includes(wanted));
-  const hasFeature = (i) => inside(i) || strongAt(i, points);
+  const inside = (i) => names.size > 0 && mainFeatures(i).some(([name]) => names.has(name));
+  // A band is called by its ends, and looked for by what lies between them as well: by a whole name, or
+  // all of a number in it, as each digit is in many.
+  const wholly = (name) => name === wanted || name.split(/\s+/).includes(wanted);
+  const points = [...data.shares.pointNames.keys()].filter((j) => wanted && wholly(data.shares.pointNames[j].toLowerCase()));
+  const hasFeature = (i) => inside(i) || inMainBand(i, points);
   const found = [];
   for (let i = 0; i < rows.flagged; i++) {
     if (kind && rows.kind[i] !== Number(kind)) continue;
     if (!wanted || rowId(i).toLowerCase().includes(wanted) || hasFeature(i)) found.push(i);
   }
   return found;
+}
+
+// Whether one of these points lies in a band that is a main cause of a row.
+function inMainBand(i, points) {
+  if (points.length === 0) return false;
+  return mainFeatures(i).some(([name]) => {
+    const [first, last] = name.split(" to ").map((end) => data.shares.pointNames.indexOf(end));
+    if (last === undefined) return false; // a single feature, which has its name
+    // Of very many features some have no point of their own.
+    return first < 0 || last < 0 ? strongAt(i, points) : points.some((j) => j >= first && j <= last);
+  });
 }
 
 // Whether one of these points of a row's profile is no small part of it.
@@ -72,6 +86,7 @@ function sortRows(found, { by, down }) {
     kind: (a, b) => rows.kind[a] - rows.kind[b],
     score: (a, b) => rows.score[a] - rows.score[b],
     orthogonal: (a, b) => rows.orthogonal[a] - rows.orthogonal[b],
+    plain: (a, b) => plainFlags(a) - plainFlags(b),
   }[by];
   return found.sort((a, b) => (down ? -compare(a, b) : compare(a, b)) || a - b);
 }
@@ -79,7 +94,7 @@ function sortRows(found, { by, down }) {
 // Once sorts the way that is of use first, twice the other way, three times as it was.
 function sortBy(state, head) {
   const by = head.dataset.sort;
-  const first = by === "score" || by === "orthogonal" || by === "kind"; // the largest first
+  const first = by === "score" || by === "orthogonal" || by === "kind" || by === "plain"; // the largest first
   if (state.by !== by) Object.assign(state, { by, down: first });
   else if (state.down === first) state.down = !first;
   else Object.assign(state, { by: "extreme", down: false });
@@ -115,16 +130,14 @@ function tableRow(i) {
     document.getElementById("outliers").scrollIntoView();
     document.getElementById("map").focus({ preventScroll: true });
   });
-  const named = topFeatures(i).map((feature) => {
-    const [name, share] = feature;
-    return element("span", { title: share > 0 ? "too large" : "too small" }, apart(shortened(name, 60), name), `\u00a0${share > 0 ? "↑" : "↓"}\u00a0${percent(share)}`);
-  });
+  const named = becauseOf(i, 60).map((said) => element("span", {}, apart(said)));
   const made = element("tr", { role: "row" },
     element("td", { role: "cell", className: "tick" }, box),
     element("td", { role: "cell", className: "id" }, look),
     element("td", { role: "cell", className: "kind" }, sign(rows.kind[i]), kindOf(i)),
     element("td", { role: "cell", className: "number score", textContent: figures(relative("score", i)) }),
     element("td", { role: "cell", className: "number orthogonal", textContent: figures(relative("orthogonal", i)) }),
+    ...(plainBits ? [element("td", { role: "cell", className: "plain-flag", textContent: plainFlags(i) ? "flags it" : "misses it" })] : []),
     element("td", { role: "cell", className: "features" }, ...named.flatMap((part) => [part, " "])),
   );
   made.dataset.row = String(i);

@@ -16,10 +16,15 @@ function drawWhy(body, i) {
   const title = element("p", { className: "who" }, sign(rows.kind[i]), "Row ", apart(shownId(i), unturned(rowId(i))));
   const what = element("p", { textContent: whatItIs(i) });
   body.replaceChildren(title, what);
+  const why = reasonsOf(i);
+  if (why.length > 0) {
+    body.append(reasonTable(i, why));
+    return;
+  }
   const many = manyFeatures(i);
   if (many.length === 0) return;
   const bars = element("div", { className: "chart", role: "img", ariaLabel: `Features that made row ${shownId(i)} so: ${many.slice(0, 5).map(featureText).join(", ")}` });
-  body.append(element("p", { className: "legend short help" }, key("up", rows.kind[i] ? "too large" : "large"), key("down", rows.kind[i] ? "too small" : "small")), bars);
+  body.append(element("p", { className: "legend short help" }, key("up", "too high"), key("down", "too low")), bars);
   drawBars(bars, many.slice(0, BARS));
   const line = profile(i);
   if (line && data.shares.d > 30) {
@@ -31,17 +36,40 @@ function drawWhy(body, i) {
   if (left > 0.005) body.append(element("p", { className: "help", textContent: `Other features: ${percent(left)} of the squared distance.` }));
 }
 
+// Value and usual range of each feature that explains a row.
+function reasonTable(i, why) {
+  const usual = isInLine(i) ? "Usually" : "Usually, given the others";
+  const cell = (kind, text) => element("td", { className: kind, textContent: text });
+  const lines = why.map(({ name, value, low, high, share }) =>
+    element("tr", {}, element("th", { scope: "row" }, apart(shortened(name, 40), name)), cell("number", figures(value, 4)), cell("number", interval(low, high)), cell("number", percent(share))),
+  );
+  const heads = ["Feature", "Value", usual, "Share"].map((text, j) => element("th", { scope: "col", className: j > 0 ? "number" : "", textContent: text }));
+  const table = element("table", { className: "reasons" }, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...lines));
+  return element("div", {}, table, element("p", { className: "help", textContent: reasonNote(i, why.length) }));
+}
+
+function reasonNote(i, count) {
+  if (isInLine(i)) return "The features of this row agree with each other: it is far out, but in line with the good rows.";
+  if (!isMended(i)) return "More features than these are off: the row is unusual as a whole.";
+  return `With ${count === 1 ? "this value" : "these values"} replaced by what the others predict, the row would be ordinary.`;
+}
+
 function whatItIs(i) {
   const [score, orthogonal] = [relative("score", i), relative("orthogonal", i)];
-  const kind = kindOf(i);
   const far = `score distance ${times(score)}, orthogonal distance ${times(orthogonal)}`;
-  const bars = score > orthogonal ? "score" : "orthogonal";
-  if (rows.kind[i] === 0) {
-    const shares = topFeatures(i).length > 0 ? ` The bars are shares of its ${bars} distance, squared.` : "";
-    return `This row is ${kind}: ${far}. It is not flagged.${shares}`;
+  const said = `This row is ${kindOf(i)}: ${far}.`;
+  if (rows.kind[i] === 0) return `${said} It is not flagged.`;
+  if (reasonsOf(i).length > 0) return said;
+  if (topFeatures(i).length === 0) return `${said} Features are listed for more extreme rows only, or this page would be too large.`;
+  return data.profile ? `${said} The bars are shares of its ${score > orthogonal ? "score" : "orthogonal"} distance, squared.` : said;
+}
+
+function causeButtons() {
+  const members = data.causes.map((text) => unpacked(text, Uint32Array));
+  for (const button of document.querySelectorAll("button.cause")) {
+    const of = members[Number(button.dataset.cause)];
+    button.addEventListener("click", () => selection.set([...of], true));
   }
-  const shown = topFeatures(i).length > 0 ? ` The bars are shares of its ${bars} distance, squared.` : " Features are listed for more extreme rows only, or this page would be too large.";
-  return `This row is ${kind}: ${far}.${shown}`;
 }
 
 function key(kind, text) {

@@ -1,0 +1,168 @@
+"""The report's newer parts in a real browser: order, loadings, values, saving, copying, touch."""
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests import _browser
+from tests._browser import PHONE, for_paper, inked, no_sideways, numbers
+from tests._reports import spectra
+from tests.test_report_sections import plant
+from torpca import OutlierRobustPCA
+from torpca._answer import answer
+from torpca._provenance import Baseline, Provenance
+from torpca._report import write_report
+
+pytestmark = pytest.mark.slow
+browser = _browser.browser
+open_page = _browser.open_page
+
+
+def timed():
+    X = plant()
+    told = answer(OutlierRobustPCA(2).fit(X), X, names=list("abcdef"), title="plant.csv")
+    times = np.datetime64("2024-03-01T06:00") + 37 * np.arange(200) * np.timedelta64(1, "m")
+    known = Provenance(version="1.2", command="torpca fit plant.csv", folder="torpca-plant")
+    return replace(told, times_of_rows=times, provenance=known)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sections")
+    X = plant()
+    model = OutlierRobustPCA(2).fit(X)
+    new = answer(model, plant(80, seed=3, n_bad=30), new=True)
+    narrow = X[:, :2]
+    cases = {
+        "timed": timed(),
+        "spectra": spectra(),
+        "new": replace(new, baseline=Baseline(200, 8)),
+        "one": answer(OutlierRobustPCA(1).fit(narrow), narrow),
+    }
+    return {name: write_report(told, folder / f"{name}.html") for name, told in cases.items()}
+
+
+@pytest.mark.parametrize("name", ["timed", "spectra", "new", "one"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_part_is_drawn_and_nothing_runs_off(open_page, files, name, scheme):
+    for size in ({"width": 1400, "height": 900}, PHONE):
+        page = open_page(files[name], viewport=size, color_scheme=scheme)
+        assert no_sideways(page)
+        for plot in ("order-score", "order-orthogonal"):
+            page.locator(f"#{plot}").scroll_into_view_if_needed()
+            assert inked(page, plot) > 200, plot
+        assert page.locator("#cusum .curve").count() == 4  # two curves, and their keys
+        assert page.locator("#loading-bars :is(path.curve, rect)").count() >= 2
+        wanted = {"spectra": 10, "one": 0}.get(name, 6)
+        assert page.locator("#biplot path.arrow").count() == wanted
+        assert page.locator("#values table tr").count() > 1
+    for_paper(page)
+    assert page.locator("#next").is_hidden()
+    assert page.locator("#order-score").is_visible()
+
+
+def test_the_map_is_on_the_first_screen(open_page, files):
+    page = open_page(files["timed"], viewport={"width": 1400, "height": 900})
+    box = page.locator("#map").bounding_box()
+    assert box["y"] + box["height"] <= 900
+
+
+def test_times_stand_along_the_axis(open_page, files):
+    page = open_page(files["timed"])
+    across, _ = numbers(page, "#order-score")
+    assert len(across) >= 3
+    assert all(re.fullmatch(r"03-0\d \d\d:00|\d\d:00", text) for text in across)
+
+
+def test_one_component_stands_against_the_order(open_page, files):
+    page = open_page(files["one"])
+    page.locator("#ours").scroll_into_view_if_needed()
+    names = page.locator("#ours svg .name").all_text_contents()
+    assert names == ["Row number", "Component 1 (columns not scaled)"]
+
+
+def test_values_follow_the_row_that_is_looked_at(open_page, files):
+    page = open_page(files["timed"])
+    first = page.locator("#values-body .who").inner_text()
+    assert "outside of the usual range" in page.locator("#values-body").inner_text()
+    cells = page.locator("#values .outside th").all_inner_texts()
+    assert {"c", "e"} & set(cells)
+    page.click("#next-row")
+    assert page.locator("#values-body .who").inner_text() != first
+    assert page.locator("#values-curve").count() == 0
+
+
+def test_a_spectrum_is_drawn_over_the_good_ones(open_page, files):
+    page = open_page(files["spectra"])
+    assert page.locator("#values-curve path.mine").count() == 2  # and its key
+    points = page.locator("#values-curve path.mine").first.get_attribute("d").count("L")
+    assert points == 199
+
+
+def test_pictures_are_saved(open_page, files, tmp_path):
+    page = open_page(files["timed"], accept_downloads=True)
+    with page.expect_download() as got:
+        page.locator("#map + .save button", has_text="SVG").click()
+    got.value.save_as(tmp_path / "map.svg")
+    assert got.value.suggested_filename == "map.svg"
+    root = ET.parse(tmp_path / "map.svg").getroot()
+    assert root.tag.endswith("svg")
+    texts = ["".join(e.itertext()) for e in root.iter() if e.tag.endswith("}text")]
+    assert "Score distance (standard deviations)" in texts
+    assert any(e.tag.endswith("}image") for e in root.iter())
+    with page.expect_download() as got:
+        page.locator("#cusum + .save button", has_text="PNG").click()
+    got.value.save_as(tmp_path / "cusum.png")
+    assert (tmp_path / "cusum.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_flagged_rows_are_saved_and_code_is_copied(open_page, files, tmp_path):
+    page = open_page(files["timed"], accept_downloads=True)
+    with page.expect_download() as got:
+        page.click("#save-flagged")
+    got.value.save_as(tmp_path / "flagged.csv")
+    assert got.value.suggested_filename == "flagged-plant.csv"
+    lines = (tmp_path / "flagged.csv").read_text(encoding="utf-8-sig").splitlines()
+    told = timed()
+    assert len(lines) == 1 + len(told.extreme)
+    assert lines[1].startswith(f"{told.ids[told.extreme[0]]},")
+    page.click("#copy-score")
+    assert page.input_value("#next-text") == "torpca score torpca-plant NEW_ROWS.csv"
+    page.locator("#table tbody input").first.check()
+    page.click("#copy-refit")
+    assert f"bad = [{told.numbers[told.extreme[0]]}]" in page.input_value("#next-text")
+
+
+def test_touch_has_its_own_help(open_page, files):
+    page = open_page(files["timed"], viewport=PHONE, is_mobile=True, has_touch=True)
+    said = page.locator("#map-help").inner_text()
+    assert said.startswith("Tap a point")
+    assert "keyboard" not in said
+    assert open_page(files["timed"]).locator("#map-help").inner_text().startswith("Click a point")
+
+
+def test_the_table_says_what_ordinary_pca_flags(open_page, files):
+    page = open_page(files["timed"])
+    told = timed()
+    said = page.locator("#table td.plain-flag").all_inner_texts()
+    wanted = told.plain_flagged[told.extreme][:25]
+    assert said == ["flags it" if flag else "misses it" for flag in wanted]
+
+
+def test_search_finds_main_causes_and_no_others(open_page, files):
+    page = open_page(files["spectra"])
+    names = spectra().names
+    found = {}
+    for wanted in (names[35], names[155], "4"):  # of a band that all have, of the third, a digit
+        page.fill("#search", wanted)
+        found[wanted] = page.locator("#table td.id").all_inner_texts()
+    assert found[names[35]] == []
+    assert len(found[names[155]]) == 6
+    page.fill("#search", "")
+    main = page.locator("#table td.features").all_inner_texts()
+    ids = page.locator("#table td.id").all_inner_texts()
+    by_digit = [i for i, said in zip(ids, main, strict=True) if "4" in i or "4" in said]
+    assert sorted(found["4"]) == sorted(by_digit)
