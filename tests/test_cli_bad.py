@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from tests.test_atomic import forbid, tree
 from tests.test_model_file import rewrite
-from torpca._cli.commands import torpca
+from torpca._cli.app import torpca
 from torpca._model_file import VERSION
 
 ROWS = np.random.default_rng(0).standard_normal((60, 4)) * [4, 3, 0.1, 0.1]
@@ -85,8 +85,14 @@ def newer(path):
     rewrite(path, lambda h, a: h.update(format_version=VERSION + 1, torpca_version="7.3.1"))
 
 
-def tampered(path):
-    rewrite(path, lambda h, a: a["mean"].__iadd__(1e-3))
+def edited(path):
+    rewrite(path, lambda h, a: a.pop("mean"))
+
+
+def damaged(path):
+    content = path.read_bytes()
+    place = content.index(b"mean.npy") + 300  # among its numbers
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
 
 
 def cut(path):
@@ -94,7 +100,8 @@ def cut(path):
 
 
 MODELS = {
-    "tampered with": (tampered, ["was changed"]),
+    "edited": (edited, ["its contents make none"]),
+    "damaged": (damaged, ["is damaged or cut short", "Bad CRC-32"]),
     "cut off": (cut, ["model.npz"]),
     "from a newer version": (newer, ["Install torpca 7.3.1"]),
     "no model": (lambda path: path.write_text("hello"), ["model.npz"]),

@@ -158,6 +158,7 @@ def test_warnings_call_columns_by_their_names(here, holed):
 # ---- values that mean missing --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -222,6 +223,7 @@ def test_the_table_is_written_with_its_cells_filled(here, made, holed):
     assert np.max(np.abs(filled - made.X)[good]) < 0.1
 
 
+@pytest.mark.slow
 def test_imputed_as_parquet_and_in_single_precision(here, holed):
     np.save("rows.npy", holed.astype(np.float32))
     content = told(run("fit", "rows.npy", "--impute", "--scores", "parquet", "--json"))
@@ -235,6 +237,7 @@ def test_imputed_as_parquet_and_in_single_precision(here, holed):
     np.testing.assert_array_equal(back, np.column_stack([c.to_numpy() for c in table.columns[1:]]))
 
 
+@pytest.mark.slow
 def test_a_table_read_in_chunks_is_filled_too(here, holed, monkeypatch):
     np.save("rows.npy", holed)
     whole = told(run("fit", "rows.npy", "--impute", "--json", "--out", "whole"))
@@ -284,7 +287,7 @@ def test_nothing_is_written_if_filling_fails(here, monkeypatch):
 
 def test_old_imputed_tables_do_not_stay_among_new_results(here):
     run("fit", "table.csv", "--impute")
-    assert run("fit", "table.csv", "--impute").exit_code == 1
+    assert run("fit", "table.csv").exit_code == 1
     assert run("fit", "table.csv", "--force").exit_code == 0
     assert not Path("torpca-table/imputed.csv").exists()
 

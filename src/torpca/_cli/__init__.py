@@ -8,7 +8,7 @@ from io import TextIOWrapper
 def main() -> None:
     """Run the command line, or say how to install what it needs."""
     try:
-        from torpca._cli.commands import torpca  # noqa: PLC0415 (optional)
+        from torpca._cli.app import torpca  # needs click
     except ImportError as error:
         sys.exit(f'torpca: the command line needs {error.name}: pip install "torpca[cli]"')
     # A polite end, so that nothing half-written stays behind.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from torpca._cli.progress import reading
+from torpca._cli.typed import split_names
+from torpca._cli.words import translated
 from torpca._files import FileTable, read_table
 
 
@@ -25,29 +26,53 @@ class Data:
     delimiter: str | None = None
     decimal: str | None = None
     header: bool | None = None
+    thousands: str | None = None
+    encoding: str | None = None
+    skip_rows: int | None = None
+    sheet: str | None = None
+    time_column: str | None = None
 
     @property
     def title(self) -> str:
         """What the table is called."""
         return "standard input" if self.path == "-" else Path(self.path).name
 
-    def read(self, names: Sequence[str] | None = None, id_if_there: bool = False) -> FileTable:
+    @property
+    def text_options(self) -> dict[str, Any]:
+        """How text and worksheets are read, as `read_table` takes it."""
+        return {
+            "delimiter": self.delimiter,
+            "decimal": self.decimal or ".",
+            "header": self.header is not False,
+            "thousands": self.thousands,
+            "encoding": self.encoding,
+            "skip_rows": self.skip_rows or 0,
+            "sheet": self.sheet,
+        }
+
+    def read(
+        self,
+        names: Sequence[str] | None = None,
+        id_if_there: bool = False,
+        time_if_there: bool = False,
+    ) -> FileTable:
         """The table, with the columns `names` if they are given, else with those typed."""
         with reading(self.path) as progress:
-            return read_table(
+            table = read_table(
                 self.path,
-                columns=listed(self.columns) if names is None else names,
-                exclude=(listed(self.exclude) or ()) if names is None else (),
+                columns=split_names(self.columns) if names is None else names,
+                exclude=(split_names(self.exclude) or ()) if names is None else (),
                 id_column=self.id_column,
                 id_if_there=id_if_there,
                 missing=self.missing or "model",
                 na_values=self.na_values or (),
                 empty_too=names is not None,  # a model knows what belongs there
-                delimiter=self.delimiter,
-                decimal=self.decimal or ".",
-                header=self.header is not False,
+                time_column=self.time_column,
+                time_if_there=time_if_there,
                 progress=progress,
+                **self.text_options,
             )
+        return replace(table, notes=tuple(map(translated, table.notes)))
 
     def to_dict(self) -> dict[str, Any]:
         """The same for JSON, with a path that holds in other folders too; a pipe has none."""
@@ -56,17 +81,12 @@ class Data:
         return {**asdict(self), "path": str(path.resolve()) if lasting else "-"}
 
 
-def listed(typed: str | None) -> list[str] | None:
-    """Names that were typed with commas between them, those that hold a comma in quotes."""
-    if typed is None:
-        return None
-    return [name.strip() for name in next(csv.reader([typed], skipinitialspace=True), [])]
-
-
-def keep_inputs(results: Iterable[Path], inputs: Iterable[str | Path]) -> None:
+def keep_inputs(
+    results: Iterable[Path], inputs: Iterable[str | Path], option: str = "--out"
+) -> None:
     """Raise an error if a result would replace what it is made from, wanted or not."""
     there = [Path(path).resolve() for path in inputs if str(path) != "-"]
     for path in results:
         # A table may be a folder, of which no part may be replaced either.
         if any(path.resolve().is_relative_to(one) for one in there):
-            raise ValueError(f"{path} is what the results are made from. Give another --out.")
+            raise ValueError(f"{path} is what the results are made from. Give another {option}.")

@@ -1,64 +1,49 @@
-"""A realistic table to try it on: spectra of samples, some of which are not what they should be."""
+"""`torpca demo`: all of it on a table made for the purpose."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
+import click
 
-from torpca._atomic import atomic_write
+from torpca._atomic import refuse_folder
+from torpca._cli.group import command
+from torpca._cli.options import as_json, quiet
 
-Floats = npt.NDArray[np.float64]
-
-ABOUT = """\
-240 spectra of mixtures of three substances, 13 of them not what they should be: six
-hold a fourth substance, four a sloping baseline, three went through a leaking cuvette.
-"""
-N_SAMPLES, N_CHANNELS = 240, 300
-WAVELENGTHS = np.linspace(1100.0, 2000.0, N_CHANNELS)  # nanometres
+# Where the demo goes, which may be replaced, and the table it is about.
+DEMO, SPECTRA = Path("torpca-demo"), "spectra.csv"
 
 
-def peak(center: float, width: float) -> Floats:
-    """A band of absorption, (channels,)."""
-    return np.exp(-0.5 * ((WAVELENGTHS - center) / width) ** 2)
+@command("demo")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=DEMO,
+    show_default=True,
+    help="Folder for the results.",
+)
+@click.option("--force", is_flag=True, help="Replace results in another folder.")
+@as_json
+@quiet
+def demo_command(out: Path, force: bool, as_json: bool, quiet: bool) -> None:
+    """Find the bad ones among 240 spectra, made for this purpose, and write a report.
 
-
-def spectra(seed: int = 0) -> tuple[Floats, list[str], list[str]]:
-    """Spectra (samples, channels) of mixtures, labels of the samples and names of the channels.
-
-    Three substances in varying amounts make the good samples. Of the others, six hold a fourth
-    substance, four were measured with a sloping baseline, and three through a cuvette that let
-    half of the light by.
+    \b
+    Examples:
+      torpca demo
+      torpca demo --out try
     """
-    rng = np.random.default_rng(seed)
-    pure = np.stack(
-        [
-            peak(1200, 30) + 0.6 * peak(1700, 45),
-            0.8 * peak(1400, 40) + 0.5 * peak(1900, 60),
-            0.7 * peak(1550, 25) + 0.4 * peak(1250, 50),
-        ]
-    )
-    amounts = rng.dirichlet([6.0, 4.0, 3.0], N_SAMPLES) * [1.0, 0.9, 0.8]
-    X = 0.2 + amounts @ pure + 0.002 * rng.standard_normal((N_SAMPLES, N_CHANNELS))
-    bad = rng.permutation(N_SAMPLES)[:13]
-    X[bad[:6]] += np.outer(rng.uniform(0.1, 0.2, 6), peak(1660, 15) + 0.5 * peak(1180, 12))
-    slope = (WAVELENGTHS - WAVELENGTHS[0]) / (WAVELENGTHS[-1] - WAVELENGTHS[0])
-    X[bad[6:10]] += np.outer(rng.uniform(0.1, 0.3, 4), slope)
-    X[bad[10:]] *= 0.5
-    kinds = dict(zip(bad[:6].tolist(), ["additive"] * 6, strict=True))
-    kinds |= dict(zip(bad[6:10].tolist(), ["baseline"] * 4, strict=True))
-    kinds |= dict(zip(bad[10:].tolist(), ["cuvette"] * 3, strict=True))
-    ids = [f"sample-{i + 1:03d}" + (f" ({kinds[i]})" if i in kinds else "") for i in range(len(X))]
-    return X, ids, [f"{w:.0f} nm" for w in WAVELENGTHS]
+    from torpca._cli.data import Data
+    from torpca._cli.run import RESULTS, fit_table, write_all
+    from torpca._cli.spectra import ABOUT, write_csv
+    from torpca._cli.tell import tell
 
-
-def write_csv(path: Path) -> Path:
-    """Path of a CSV file with the spectra, a sample per line."""
-    X, ids, names = spectra()
-    lines = [",".join(["sample", *names])]
-    lines += [
-        ",".join([name, *(f"{v:.6f}" for v in row)]) for name, row in zip(ids, X, strict=True)
-    ]
-    content = ("\n".join(lines) + "\n").encode()
-    return atomic_write(path, lambda file: file.write(content))
+    force = force or out == DEMO
+    refuse_folder(out, force, (*RESULTS, SPECTRA))
+    out.mkdir(parents=True, exist_ok=True)
+    data = Data(str(write_csv(out / SPECTRA)), id_column="sample")
+    found = fit_table(data.read(), "auto", title="spectra.csv (demo)")
+    write_all(found, out, table="csv", data=data, force=force)
+    if not as_json and not quiet:
+        click.echo(ABOUT)
+    tell(found.answer, {"folder": out}, as_json=as_json, quiet=quiet)

@@ -9,14 +9,18 @@ from contextlib import contextmanager
 
 import click
 
+from torpca._cli.words import translated
+
 # Wrong data or files; wrong usage is 2, as click has it; an interrupt is what shells expect.
 FAILED, INTERRUPTED = 1, 130
+# All went well, but there is something to look at: more rows are flagged than somebody allowed.
+ALARM = 3
 # Errors with a sentence of their own; all others may be faults of ours.
 EXPECTED = (ValueError, OSError, MemoryError, ImportError)
 
 
 @contextmanager
-def one_sentence(debug: bool) -> Iterator[None]:
+def errors_as_sentences(debug: bool) -> Iterator[None]:
     """Print what went wrong without a traceback, unless `debug`, and leave with code 1."""
     try:
         yield
@@ -44,5 +48,5 @@ def sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f"{error.filename}: "
         return f"{name}{error.strerror}. Check the path and your permissions."
-    text = " ".join(str(error).split())
+    text = translated(" ".join(str(error).split()))
     return text or f"{type(error).__name__}. This is a fault of torpca; please report it."

@@ -51,7 +51,7 @@ def filled(
     model: OutlierRobustPCA, rows: Any, table: FileTable
 ) -> Iterator[tuple[npt.NDArray[np.str_], npt.NDArray[Any]]]:
     """Names and rows (m, d), one block after the other, in the precision of the table."""
-    completion = model._completion()
+    completion = model.subspace_.completion()
     for _, at, block in rows.blocks():
         whole = imputed(as_source(np.asarray(to_numpy(block))), completion, False)[0]
         yield table.ids[at], whole.astype(rows.dtype, copy=False)

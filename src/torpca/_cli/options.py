@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
 
-from torpca._cli.data import listed
-from torpca._cli.run import rank_of
+from torpca._cli.typed import rank_of, split_names
 
 
 def listed_values(
     context: click.Context, option: click.Parameter, typed: tuple[str, ...]
 ) -> tuple[str, ...] | None:
     """Values that were typed, each by an option of its own or with commas between them."""
-    values = tuple(value for text in typed for value in listed(text) or [""])
+    values = tuple(value for text in typed for value in split_names(text) or [""])
     if not all(values):
         raise click.BadParameter(
             f"{', '.join(map(repr, typed))} has an empty value; empty cells are missing anyway. "
@@ -30,7 +31,7 @@ def reading(function: Callable[..., Any]) -> Callable[..., Any]:
         "--missing",
         type=click.Choice(["model", "drop-rows", "error"]),
         help="Rows that lack a number: judge them by the cells they have (model), leave them out, "
-        "or end with an error; default: model.",
+        "or end with an error. Default: model.",
     )
     return reading_numbers(option(function))
 
@@ -40,7 +41,7 @@ def reading_complete(function: Callable[..., Any]) -> Callable[..., Any]:
     option = click.option(
         "--missing",
         type=click.Choice(["drop-rows", "error"]),
-        help="Rows that lack a number: leave them out, or end with an error; default: error.",
+        help="Rows that lack a number: leave them out, or end with an error. Default: error.",
     )
     return reading_numbers(option(function))
 
@@ -49,12 +50,26 @@ def reading_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options that say how to read a table."""
     for option in (
         click.option(
+            "--sheet", help="Sheet of an Excel file: its name, or its number counted from 1."
+        ),
+        click.option(
+            "--skip-rows",
+            type=click.IntRange(min=0),
+            help="Lines to skip before the line of names.",
+        ),
+        click.option(
+            "--encoding", help="Encoding of a text file, such as latin-1. Default: UTF-8."
+        ),
+        click.option(
             "--header/--no-header",
             default=None,
-            help="Whether a text file begins with a line of names; default: it does.",
+            help="Whether a text file begins with a line of names. Default: it does.",
         ),
-        click.option("--decimal", help="What stands before decimals: . or ,; default: a point."),
-        click.option("--delimiter", help="What separates the columns of a text file."),
+        click.option(
+            "--thousands", help="Mark between thousands, such as , in 12,032.1. Default: found out."
+        ),
+        click.option("--decimal", help="Mark before decimals: . or , Default: a point."),
+        click.option("--delimiter", help="Character between the columns of a text file."),
         click.option(
             "--na-values",
             multiple=True,
@@ -62,9 +77,14 @@ def reading_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
             help="Values that mean missing, such as -999,9999, besides empty cells, NA and the "
             "like; separated by commas.",
         ),
+        click.option(
+            "--time-column",
+            help="Column that says when the rows were measured: dates, times or numbers. It is not "
+            "used as a feature; scores have it beside them.",
+        ),
         click.option("--exclude", help="Columns not to use, separated by commas."),
         click.option("--columns", help="Columns to use, separated by commas."),
-        click.option("--id-column", help="Column with the labels of the rows."),
+        click.option("--id-column", help="Column with the names of the rows."),
     ):
         function = option(function)
     return function
@@ -78,9 +98,64 @@ def typed_rank(context: click.Context, option: click.Parameter, text: str) -> in
         raise click.BadParameter(str(error)) from error
 
 
+def share_between(
+    low: float, high: float, what: str, *, least: bool = False, most: bool = False
+) -> Callable[..., float | None]:
+    """Check of an option that is a share: more than `low`, or equal to it, and less than `high`."""
+
+    def check(context: click.Context, option: click.Parameter, share: float | None) -> float | None:
+        if share is None or low < share < high:
+            return share
+        if (least and share == low) or (most and share == high):
+            return share
+        raise click.BadParameter(f"{share:g} must be {what}.")
+
+    return check
+
+
+def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """--quiet, which the function is told of, and no bars."""
+
+    @wraps(function)
+    def run(*args: Any, quiet: bool, **keywords: Any) -> Any:
+        from torpca._cli.progress import no_bars
+
+        with no_bars(quiet):
+            return function(*args, quiet=quiet, **keywords)
+
+    return click.option(
+        "--quiet",
+        is_flag=True,
+        help="Print nothing but errors and, if asked for, JSON; draw no progress bar.",
+    )(run)
+
+
+def copies(function: Callable[..., Any]) -> Callable[..., Any]:
+    """--clean and --flags: the rows of the input, the good ones alone or all with labels."""
+    path = click.Path(path_type=Path, dir_okay=False)
+    for option in (
+        click.option(
+            "--flags",
+            type=path,
+            help="Write the input with three more columns, outlier, type and times_limit, to a "
+            ".csv or .parquet file.",
+        ),
+        click.option(
+            "--clean",
+            type=path,
+            help="Write the good rows of the input, with all of its columns, to a .csv or .parquet "
+            "file.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 rank_option = click.option(
     "-k",
+    "--n-components",
     "rank",
+    metavar="K",
     default="auto",
     show_default=True,
     callback=typed_rank,

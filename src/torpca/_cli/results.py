@@ -9,11 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from torpca._answer import Answer, Dropped, answer
-from torpca._cli.data import Data, listed
+from torpca._cli.data import Data
 from torpca._cli.progress import watched
+from torpca._cli.provenance import provenance
 from torpca._cli.run import MODEL, SUMMARY
+from torpca._cli.typed import split_names
+from torpca._files import excel
 from torpca._model_file import load_model
-from torpca._numbers import counted, whole
+from torpca._words import counted, whole
+
+# How the data of a fit was read, which holds for new rows too.
+REMEMBERED = (
+    *("id_column", "time_column", "missing", "na_values", "delimiter", "decimal", "header"),
+    *("thousands", "encoding", "skip_rows", "sheet"),
+)
 
 
 @dataclass(frozen=True)
@@ -44,18 +53,23 @@ class Results:
 
     def judge(self, data: Data) -> Answer:
         """What the model says of new rows, read as those of the fit were, unless said otherwise."""
+        return self._judge(
+            self.as_then(data),
+            title=data.title,
+            new=True,
+            id_if_there=data.id_column is None,
+            time_if_there=data.time_column is None,
+        )
+
+    def as_then(self, data: Data) -> Data:
+        """`data`, read as that of the fit was, as far as that is known, unless said otherwise."""
         then = self.data
         if then is None:
-            return self._judge(data, title=data.title, new=True)
-        same = {
-            name: getattr(then, name)
-            for name in ("id_column", "missing", "na_values", "delimiter", "decimal", "header")
-            if getattr(data, name) is None
-        }
-        named_by_then = data.id_column is None
-        return self._judge(
-            replace(data, **same), title=data.title, new=True, id_if_there=named_by_then
-        )
+            return data
+        same = {name: getattr(then, name) for name in REMEMBERED if getattr(data, name) is None}
+        if Path(data.path).suffix.lower() not in excel.SUFFIXES:
+            same.pop("sheet", None)
+        return replace(data, **same)
 
     def judge_again(self) -> Answer:
         """What the model says of the rows it was fitted to, which lie where they lay then."""
@@ -88,13 +102,14 @@ class Results:
         warnings: Sequence[str] = (),
         new: bool = False,
         id_if_there: bool = False,
+        time_if_there: bool = False,
     ) -> Answer:
         fitted = load_model(self.model)
         names = getattr(fitted, "feature_names_in_", None)
         if names is not None:
             names = [str(name) for name in names]
-            typed = listed(data.columns)
-            unwanted = set(listed(data.exclude) or ()) & set(names)
+            typed = split_names(data.columns)
+            unwanted = set(split_names(data.exclude) or ()) & set(names)
             if new and unwanted:
                 raise ValueError(
                     f"--exclude names {', '.join(sorted(unwanted))}, which the model needs. Leave "
@@ -107,9 +122,9 @@ class Results:
                     "columns are found by their names."
                 )
             del fitted.feature_names_in_  # rows are read in this order, and have no names then
-        table = data.read(names, id_if_there)
+        table = data.read(names, id_if_there, time_if_there)
         with watched(table.X, "judging", table.names) as X:
-            return answer(
+            found = answer(
                 fitted,
                 X,
                 ids=table.ids,
@@ -120,5 +135,8 @@ class Results:
                 notes=table.notes if notes is None else notes,
                 warnings=warnings,
                 missing=table.missing,
-                dropped=Dropped(table.dropped_ids, table.dropped),
+                dropped=Dropped(table.dropped_ids, table.dropped, table.dropped_times),
+                times_of_rows=table.times,
             )
+        made = provenance(data, self.model.parent, self.model)
+        return replace(found, provenance=made)

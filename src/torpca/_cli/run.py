@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,10 @@ from torpca._atomic import atomic_folder
 from torpca._cli.data import Data
 from torpca._cli.imputed import write_imputed
 from torpca._cli.progress import watched
+from torpca._cli.provenance import provenance
+from torpca._cli.words import translated
 from torpca._estimators.robust import OutlierRobustPCA
+from torpca._estimators.words import percent
 from torpca._files import FileTable
 from torpca._model_file import save_model
 from torpca._outputs import summary, write_scores
@@ -29,23 +31,6 @@ RESULTS = (
     *("scores.csv", "scores.parquet", "imputed.csv", "imputed.parquet"),
     *(MODEL, REPORT, SUMMARY),
 )
-# A column is all there is to a component if this is its part in it, and that of the variance.
-ALONE, MOST = 0.999, 0.9
-
-
-def rank_of(text: str) -> int | float | str:
-    """Number of components from what was typed: a whole number, a share, or "auto"."""
-    if text == "auto":
-        return text
-    for kind in (int, float):
-        with suppress(ValueError):
-            number = kind(text)
-            if number >= 1 if kind is int else 0 < number < 1:
-                return number
-    raise ValueError(
-        f"{text} must be a whole number of components from 1 on, a share of the variance between 0 "
-        "and 1, or auto. Leave it out for auto."
-    )
 
 
 @dataclass(frozen=True)
@@ -57,15 +42,18 @@ class Fitted:
     table: FileTable
 
 
-def fit(
-    table: FileTable, rank: int | float | str, *, scale: bool, title: str, cells: bool = False
+def fit_table(
+    table: FileTable, rank: int | float | str, *, title: str, **parameters: Any
 ) -> Fitted:
-    """Fit a table, and say what there is to say about it."""
-    options: dict[str, Any] = {"cells": True} if cells else {}
+    """Fit a table, and say what there is to say about it.
+
+    `parameters` are those of the estimator; None for those that nobody asked for.
+    """
+    parameters = {name: value for name, value in parameters.items() if value is not None}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with watched(table.X, "fitting", table.names) as X:
-            model = OutlierRobustPCA(rank, scale=scale, **options).fit(X)
+            model = OutlierRobustPCA(rank, **parameters).fit(X)
         with watched(table.X, "describing", table.names) as X:
             told = answer(
                 model,
@@ -74,40 +62,53 @@ def fit(
                 numbers=table.numbers,
                 names=table.names,
                 title=title,
-                notes=[*table.notes, *about_units(model, table.names)],
-                warnings=list(dict.fromkeys(str(w.message) for w in caught)),
+                notes=[*table.notes, *about_limits(parameters)],
+                warnings=list(dict.fromkeys(translated(str(w.message)) for w in caught)),
                 missing=table.missing,
-                dropped=Dropped(table.dropped_ids, table.dropped),
+                dropped=Dropped(table.dropped_ids, table.dropped, table.dropped_times),
+                times_of_rows=table.times,
             )
     # Of rows without names a fit knows none; with them, columns of new rows are found by name.
     model.feature_names_in_ = np.array(table.names, dtype=object)
+    told = replace(told, advice=tuple(map(translated, told.advice)))
     return Fitted(model, told, table)
 
 
-def about_units(model: OutlierRobustPCA, names: Sequence[str]) -> list[str]:
-    """A sentence if a component is one column and nothing else: its unit may be another."""
-    if model.scale or len(names) < 3 or model.n_components_ == 0:
-        return []
-    first = np.abs(model.components_[0])
-    j, share = int(np.argmax(first)), float(model.explained_variance_ratio_[0])
-    if first[j] < ALONE or share < MOST:
-        return []
-    return [
-        f"Component 1 is column {names[j]!r} alone, with {share:.1%} of the variance. If that is "
-        "because of its unit, use --scale; if it is no feature, leave it out (--exclude)."
-    ]
+def about_limits(parameters: Mapping[str, Any]) -> list[str]:
+    """Sentences on labels that are not those of the usual limits."""
+    told = []
+    if "limit" in parameters:
+        beyond = percent(1 - parameters["limit"])
+        told.append(f"Of Gaussian good rows, {beyond} are beyond a limit (--limit).")
+    if "contamination" in parameters:
+        share = percent(parameters["contamination"])
+        told.append(
+            f"The farthest {share} of the rows are flagged, whatever they are like "
+            "(--contamination)."
+        )
+    return told
 
 
 def write_all(
-    fitted: Fitted, folder: Path, *, table: str, data: Data, force: bool, impute: bool = False
+    fitted: Fitted,
+    folder: Path,
+    *,
+    table: str,
+    data: Data,
+    force: bool,
+    impute: bool = False,
+    made_from: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write everything into `folder`, all of it or nothing; `table` is "parquet" or "csv"."""
+    """Write everything into `folder`, all of it or nothing; `table` is "parquet" or "csv".
+
+    `made_from` is what the results are known by if they are made once more.
+    """
     with atomic_folder(folder, force=force, names=RESULTS) as parts:
         write_scores(fitted.answer, parts / f"scores.{table}")
         if impute:
             filled = parts / f"imputed.{table}"
             write_imputed(fitted.model, fitted.table, filled, data.id_column)
         save_model(fitted.model, parts / MODEL)
-        write_report(fitted.answer, parts / REPORT)
-        content = {**summary(fitted.answer), "data": data.to_dict()}
+        write_report(replace(fitted.answer, provenance=provenance(data, folder)), parts / REPORT)
+        content = {**summary(fitted.answer), "data": data.to_dict(), "made_from": made_from}
         (parts / SUMMARY).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

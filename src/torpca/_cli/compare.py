@@ -1,0 +1,57 @@
+"""`torpca compare`: several methods on the same rows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from torpca._cli.group import command
+from torpca._cli.options import rank_option, reading_complete
+from torpca._cli.typed import split_names
+
+
+@command("compare")
+@click.argument("data")
+@rank_option
+@click.option("--methods", help="Methods, separated by commas. Default: a handful of fast ones.")
+@click.option("--fraction", type=float, help="Share of bad rows, for methods that ask for it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+@reading_complete
+def compare_command(
+    data: str,
+    rank: int | float | str,
+    methods: str | None,
+    fraction: float | None,
+    as_json: bool,
+    **how: Any,
+) -> None:
+    """Run several methods on DATA, show how they agree, and the rows on which they do not.
+
+    All of them look for the same number of components. If none is given, OutlierRobustPCA says it.
+
+    \b
+    Examples:
+      torpca compare spectra.csv
+      torpca compare spectra.csv -k 3 --methods OutlierRobustPCA,robpca,ransac --fraction 0.2
+    """
+    from torpca._cli.data import Data
+    from torpca._cli.disputes import (
+        complete,
+        components_of,
+        dispute_lines,
+        disputes_for_json,
+        in_words,
+    )
+    from torpca._compare import compare
+
+    rows = complete(Data(data, **how))
+    k = rank if isinstance(rank, int) else components_of(rows.X, rank)
+    found = in_words(compare(rows.X, k, split_names(methods), fraction=fraction))
+    if as_json:
+        disputes = {"disagreements": disputes_for_json(found.table, rows)}
+        click.echo(json.dumps({**found.to_dict(), **disputes, "notes": list(rows.notes)}))
+    else:
+        lines = [str(found), "", *dispute_lines(found.table, rows)]
+        click.echo("\n".join([*lines, *(["", *rows.notes] if rows.notes else [])]))
