@@ -1,4 +1,4 @@
-"""Tutorials as pages: each file of docs/tutorials is run, and told with all it printed and drew.
+"""Tutorials and the gallery as pages: each file is run, and shown with all it printed and drew.
 
 A tutorial is a plain Python file in cells, which editors and notebooks know too:
 
@@ -12,7 +12,6 @@ An exception in any cell ends the build.
 from __future__ import annotations
 
 import contextlib
-import html
 import io
 import re
 import warnings
@@ -20,17 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docs.hooks.figures import picture, style
+
 MARK = re.compile(r"^# %%(?: \[(?P<kind>markdown|check)\])?[ \t]*$", re.MULTILINE)
-# What is drawn in this colour gets that of the page's text, whether light or dark. The displays
-# draw limits in dark grey and rims in white, which are text and paper too.
-INK = "#010203"
-ON_PAGE = {
-    INK: "currentColor",
-    "#404040": "currentColor",
-    "#ffffff": "var(--md-default-bg-color)",
-}
-# Grey, green, orange and red that read on white and on black, and differ in lightness too.
-COLOURS = ("#7d8ea3", "#1f9e72", "#e08e00", "#d1344f")
 
 
 @dataclass(frozen=True)
@@ -105,58 +96,15 @@ def shown(cell: Cell, printed: str) -> str:
     return f'??? success "Checked whenever this page is built"\n\n{indented}'
 
 
-# ---- figures -------------------------------------------------------------------------------------
-
-
-def style() -> dict[str, Any]:
-    """Settings of matplotlib under which figures read on light and dark pages."""
-    from cycler import cycler  # noqa: PLC0415 (comes with matplotlib)
-
-    ink = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
-    return {
-        **dict.fromkeys(ink, INK),
-        "axes.facecolor": "none",
-        "axes.prop_cycle": cycler(color=COLOURS),
-        "axes.spines.right": False,
-        "axes.spines.top": False,
-        "figure.facecolor": "none",
-        "figure.figsize": (7.2, 3.8),
-        "figure.constrained_layout.use": True,
-        "font.size": 9.5,
-        "legend.frameon": False,
-        "savefig.dpi": 160,
-        "savefig.facecolor": "none",
-        "svg.hashsalt": "torpca",  # the same figure, the same file
-    }
-
-
-def picture(figure: Any) -> str:
-    """A figure inside the page, with its label, which every figure must have, as the caption."""
-    label = figure.get_label()
-    if not label:
-        raise ValueError("a figure needs words: plt.subplots(num='What it shows').")
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None})
-    svg = out.getvalue()
-    svg = svg[svg.index("<svg") :]
-    for drawn, on_page in ON_PAGE.items():
-        svg = svg.replace(drawn, on_page)
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # No line is empty: one would end the block in Markdown.
-    svg = "\n".join(line for line in svg.splitlines() if line.strip())
-    words = html.escape(label)
-    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
-    return f'<figure class="drawn">\n{svg}\n<figcaption>{words}</figcaption>\n</figure>'
-
-
 # ---- what MkDocs calls ---------------------------------------------------------------------------
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add a page for every tutorial."""
+    """Add a page for every tutorial, and the gallery."""
     from mkdocs.structure.files import File  # noqa: PLC0415 (tests run tutorials without it)
 
-    for path in sorted(Path(config.docs_dir, "tutorials").glob("*.py")):
-        page = File.generated(config, f"tutorials/{path.stem}.md", content=run(path))
-        files.append(page)
+    docs = Path(config.docs_dir)
+    for path in sorted([docs / "gallery.py", *docs.glob("tutorials/*.py")]):
+        place = path.relative_to(docs).with_suffix(".md").as_posix()
+        files.append(File.generated(config, place, content=run(path)))
     return files

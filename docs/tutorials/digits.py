@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Digits: pictures that do not belong
 #
-# scikit-learn's digits are pictures of 8 x 8 pixels. Take all zeros and mix sixty other digits
-# among them: one picture in four does not belong. The pixels are counts from 0 to 16, many of them
-# always 0, so this is as far from Gaussian rows near a subspace as one would go.
+# scikit-learn's digits are pictures of 8 x 8 pixels. We take all zeros and mix sixty other digits
+# among them: one picture in four does not belong. The pixels are counts from 0 to 16, and many of
+# them are always 0, so these data are far from Gaussian rows near a subspace.
 #
-# **What to look for:** where it works, where it does not, and what tells you beforehand.
+# **What to look for:** where it works, where it does not, and how you can tell beforehand.
 
 # %%
 import numpy as np
@@ -23,11 +23,11 @@ def mixed(digit, n_others=60, seed=0):
 
 
 X, what = mixed(0)
-print(f"{len(X)} pictures, {np.sum(what != 0)} are no zeros")
+print(f"{len(X)} pictures, {np.sum(what != 0)} are not zeros")
 
 # %% [markdown]
-# Rows are few, so a fit may warn that some labels depend on where it started. That is so, and left
-# out here.
+# There are few rows, so a fit may warn that some labels depend on where it started. The warning is
+# right; we hide it here.
 
 # %%
 import warnings
@@ -39,7 +39,7 @@ warnings.filterwarnings("ignore", message="OutlierRobustPCA: the flagged rows de
 model = OutlierRobustPCA().fit(X)
 flagged = model.predict(X) == -1
 print(f"{model.n_components_} components, by {model.rank_.rule}")
-print(f"flagged: {flagged[what != 0].sum()} of {np.sum(what != 0)} that are no zeros, ", end="")
+print(f"flagged: {flagged[what != 0].sum()} of {np.sum(what != 0)} that are not zeros, ", end="")
 print(f"{flagged[what == 0].sum()} of {np.sum(what == 0)} zeros")
 
 # %% [check]
@@ -47,9 +47,9 @@ assert flagged[what != 0].mean() > 0.95
 assert flagged[what == 0].mean() < 0.15
 
 # %% [markdown]
-# The limits are for Gaussian rows, of which one in a hundred would be flagged. Pixels are not, and
-# more zeros are flagged than that. `score_samples` gives the order, and the zeros among the
-# flagged come last, as the pictures show.
+# The limits are for Gaussian rows, of which one in a hundred would be flagged. Pixels are not
+# Gaussian, so more zeros are flagged. `score_samples` gives the order. The zeros among the
+# flagged pictures come last, as the figure shows.
 
 # %%
 import matplotlib.pyplot as plt
@@ -76,9 +76,9 @@ assert (what[order[-10:]] == 0).all()
 # %% [markdown]
 # ## All ten digits
 #
-# The same for each digit in turn: area under the ROC curve of `score_samples`, beside that of
-# ordinary PCA's residuals with the same number of components, and of those of ordinary PCA fitted
-# without the others (the oracle).
+# We do the same for each digit. The table has the area under the ROC curve of `score_samples`, that
+# of the residuals of ordinary PCA with the same number of components, and that of ordinary PCA
+# fitted without the other digits (the oracle).
 
 # %%
 from sklearn.decomposition import PCA
@@ -112,10 +112,10 @@ assert areas[8][0] < 0.95  # what the text says of eights
 # %% [markdown]
 # ## What was found
 #
-# - For most digits the others come out on top, far better than by ordinary PCA.
-# - Ones, eights and nines are the hard ones. Eights and nines have something of every digit, and
+# - For most digits the foreign pictures rank first, far better than with ordinary PCA.
+# - Ones, eights and nines are hard. Eights and nines resemble every digit, and
 #   the components that explain 90 % of them explain the others too. With twenty components for
-#   240 pictures, `rank_` says `share`, not `gap`: these data have no true rank. That is the sign to
+#   240 pictures, `rank_` says `share`, not `gap`: these data have no true rank. That is a sign to
 #   be careful.
-# - Where pixels are far from Gaussian, more than one good row in a hundred is flagged. Go by the
+# - Pixels are far from Gaussian, so more than one good row in a hundred is flagged. Use the
 #   order, or set `contamination`.

@@ -2,18 +2,18 @@
 # # Genotypes: ancestry and batches in a wide table
 #
 # A genetic study has 326 people and 4000 markers. PCA of the genotypes shows where people come
-# from, and the first components are used to correct the study. Twenty-eight people of a distant
-# ancestry and eight samples from a faulty batch bend these components.
+# from, and the study is corrected for the first components. Twenty-eight people of a distant
+# ancestry and eight samples from a faulty batch distort these components.
 #
-# **What to look for:** the usual remedy removes whoever is more than six standard deviations out
-# on any component, and repeats. A *group* of outliers is never that far out, because the group
+# **What to look for:** the usual remedy removes everyone who is more than six standard deviations
+# out on any component, and repeats. A *group* of outliers is never that far out, because the group
 # itself makes the standard deviation large.
 
 # %% [markdown]
 # ## The data
 #
-# Frequencies of the alleles in each population drift away from those of a common ancestor (the
-# model of Balding and Nichols). Everyone has 0, 1 or 2 copies of an allele, drawn with the
+# The allele frequencies of each population drift away from those of a common ancestor (the
+# Balding-Nichols model). Everyone has 0, 1 or 2 copies of an allele, drawn with the
 # frequency of their population. In the faulty batch, 8 % of the markers were read from the wrong
 # strand: 0 for 2 and 2 for 0.
 
@@ -56,7 +56,7 @@ print(f"{X.shape[0]} people, {X.shape[1]:,} markers, {np.sum(~good)} of them sho
 # %% [markdown]
 # ## The usual remedy
 #
-# As smartpca does it by default: ten components, six standard deviations, five rounds.
+# These are the defaults of smartpca: ten components, six standard deviations, five rounds.
 
 
 # %%
@@ -79,21 +79,21 @@ for name in GROUPS:
     print(f"{name:8s} {removed[group == name].sum():3d} of {np.sum(group == name)}")
 
 # %% [markdown]
-# Not one of the twenty-eight is removed. A group with a share *f* of all people cannot be farther
+# None of the twenty-eight is removed. A group with a share *f* of all people cannot be farther
 # than sqrt((1 - f)/f) standard deviations from the mean on any component: 3.3 for 28 of 326.
-# Beyond six lie only groups of less than 2.7 %.
+# Only groups of less than 2.7 % can be beyond six.
 
 # %% [check]
 assert not removed[group == "distant"].any()
 assert round(np.sqrt((1 - 28 / 326) / (28 / 326)), 1) == 3.3
 
 # %% [markdown]
-# ## Told the number of components
+# ## With the number of components given
 #
-# Three populations make two components. Noise in genotypes is large, and there is no gap in the
-# variances to find that number by, so give it. The populations are groups inside the plane, and
-# which of them are the middle of it depends on where the fit starts. A warning says so; it is left
-# out here, as the question is who is off the plane.
+# Three populations need two components. The noise in genotypes is large, and there is no gap in the
+# variances from which to find that number, so we give it. The populations are groups inside the
+# plane, and which of them is taken for the centre depends on where the fit starts. A warning says
+# so. We hide it here, because the question is who is off the plane.
 
 # %%
 import warnings
@@ -110,9 +110,9 @@ for name in GROUPS:
 
 # %% [markdown]
 # Read the *types*, not only the labels. Populations are clusters, and the centre is among the
-# larger ones; a cluster that is far from it lies far out *inside* the subspace, and may be called
-# "good leverage". That is ancestry that the components should show, and these rows had their part
-# in them. Rows *off* the subspace, "orthogonal" and "bad leverage", are the ones to leave out.
+# larger ones. A cluster far from it lies far out *inside* the subspace, and may be called
+# "good leverage". That is ancestry that the components should show, and these rows took part in
+# the fit. Leave out the rows *off* the subspace: "orthogonal" and "bad leverage".
 
 # %%
 off = np.isin(model.outlier_type_, ["orthogonal", "bad leverage"])
@@ -163,14 +163,14 @@ _ = axes[1].legend(ncols=2, fontsize=8)
 # %% [markdown]
 # ## Related people
 #
-# Relatives should not have a part in the components, and still need coordinates. `leave_out` takes
+# Relatives should not take part in the fit, but they still need coordinates. `leave_out` takes
 # a mask, row numbers, or labels of a data frame:
 
 # %%
-relatives = np.arange(0, 30)  # say
+relatives = np.arange(0, 30)  # for example
 without = OutlierRobustPCA(n_components=2).fit(X, leave_out=relatives)
 print(f"{without.transform(X).shape[0]} people have coordinates, ", end="")
-print(f"{int(without.support_.sum())} had a part in the components")
+print(f"{int(without.support_.sum())} took part in the fit")
 
 # %% [check]
 assert not without.support_[relatives].any()
@@ -179,9 +179,9 @@ assert without.transform(X).shape == (326, 2)
 # %% [markdown]
 # ## When it fails
 #
-# The fit cannot know which people you meant. Let the distant group be as large as C, 40 people
-# each. Together they are a quarter of all people, and part of what most people have in common:
-# with two components or with three, only the batch is off the subspace.
+# The fit cannot know which people you meant. Let the distant group be as large as C, with 40 people
+# each. Together they are a quarter of all people, and so part of what most people have in common.
+# With two components or with three, only the batch is off the subspace.
 
 # %%
 copies_2, group_2 = genotypes(seed=0, sizes=(120, 110, 40, 40, 8))
@@ -197,13 +197,13 @@ assert off_2[group_2 == "batch"].all()
 assert off_2[group_2 != "batch"].sum() <= 3
 
 # %% [markdown]
-# You would notice in a plot of the scores, where the distant group is a group of its own.
+# A plot of the scores would show it: there the distant group is a separate group.
 #
 # ## What was found
 #
-# - The loop of six standard deviations removes nobody of the distant group, and cannot.
-# - Given two components, the fit puts all 36 samples off the subspace, and hardly anyone else.
-# - Its components are within a few degrees of those of a study without them; those of ordinary PCA
-#   are not.
+# - The loop with six standard deviations removes nobody of the distant group, and cannot do so.
+# - With two components, the fit puts all 36 samples off the subspace, and hardly anyone else.
+# - Its components are within a few degrees of those of a study without these samples; those of
+#   ordinary PCA are not.
 # - A population far from the others may be called "good leverage": look at the type before you
 #   remove a row.

@@ -1,17 +1,17 @@
 # %% [markdown]
 # # Sensors: learn from a history with faults, then watch
 #
-# A pump has ten sensors. There is a month of history, and in it a stuck thermometer, a drifting
-# flow meter, spikes and a stop: nobody has marked them. From tomorrow each reading shall be
-# judged, by limits that do not move.
+# A pump has ten sensors. There is a month of history, which contains a stuck thermometer, a
+# drifting flow meter, spikes and a stop. Nobody has marked them. From tomorrow on, each reading is
+# to be judged by limits that do not move.
 #
-# **What to look for:** limits learned from all of the history are so wide that they see a new
-# fault much later, because they were learned from faults too.
+# **What to look for:** limits learned from the whole history detect a new fault much later,
+# because they were learned from faults too and are too wide.
 
 # %% [markdown]
 # ## The data
 #
-# Load, level and heat drift slowly, and all ten sensors follow these three, in units of their own.
+# Load, level and heat drift slowly. All ten sensors follow these three, each in its own unit.
 
 # %%
 import numpy as np
@@ -34,7 +34,7 @@ FOLLOWS = np.array([s[3] for s in SENSORS.values()])
 
 
 def readings(n, rng):
-    """Readings (n, 10) of a pump that is well."""
+    """Readings (n, 10) of a healthy pump."""
     memory = np.array([0.98, 0.95, 0.9])
     state, states = np.zeros(3), []
     for shock in rng.normal(size=(n, 3)):
@@ -60,8 +60,8 @@ print(f"{len(history):,} readings, {faulty.sum()} of them from some fault")
 # %% [markdown]
 # ## Learn
 #
-# Sensors have different units, so `scale=True`: each is divided by a robust standard deviation.
-# The fit is not told which readings are faulty.
+# The sensors have different units, so we use `scale=True`: each is divided by a robust standard
+# deviation. The fit is not told which readings are faulty.
 
 # %%
 from torpca import OutlierRobustPCA
@@ -87,15 +87,15 @@ assert flagged[400:520].mean() > 0.3
 assert flagged[~faulty].mean() < 0.03
 
 # %% [markdown]
-# Half of the readings of the stuck thermometer are not flagged, and should not be: as long as the
-# motor *is* as warm as the thermometer says, nothing is wrong with the reading.
+# Half of the readings of the stuck thermometer are not flagged, and should not be: while the
+# motor *is* as warm as the thermometer says, the reading is right.
 #
 # ## Watch
 #
-# New readings are judged by the centre, the directions and the limits of the fit. A reading's
-# verdict does not depend on the other new ones. "Good leverage" is an unusual load at which all
-# sensors still agree, which is no fault; those *off* the subspace are. Tomorrow the bearing slowly
-# gets hot, from reading 800 on.
+# New readings are judged by the centre, the directions and the limits of the fit. The verdict on a
+# reading does not depend on the other new ones. "Good leverage" is an unusual load at which all
+# sensors still agree, which is not a fault. Readings *off* the subspace are faults. Tomorrow the
+# bearing slowly gets hot, from reading 800 on.
 
 # %%
 tomorrow = readings(2000, rng)
@@ -127,10 +127,10 @@ assert NAMES[int(parts.argmax())] == "bearing"
 assert alarms[:800].mean() < 0.03
 
 # %% [markdown]
-# The second is the motor's thermometer: it is the other one that follows the heat, so that when
-# they disagree, the distance is shared between them.
+# The second is the motor's thermometer. It is the other sensor that follows the heat, so when
+# the two disagree, they share the distance.
 #
-# The same with ordinary PCA, its limit learned from the same history:
+# Here is the same with ordinary PCA, whose limit is learned from the same history:
 
 # %%
 from sklearn.decomposition import PCA
@@ -178,10 +178,10 @@ _ = axes[1].set_xlabel("reading")
 # %% [markdown]
 # ## What was found
 #
-# - The three things that move the pump were found as three components, from a history with faults
-#   in it.
-# - The hot bearing is seen hundreds of readings earlier than by limits that were learned from the
-#   faults too.
+# - The three things that drive the pump were found as three components, from a history that
+#   contains faults.
+# - The hot bearing is detected hundreds of readings earlier than by limits that were learned from
+#   the faults too.
 # - The contributions name the bearing.
-# - Ask for several alarms in a row before you call anyone: one good reading in a hundred is beyond
+# - Wait for several alarms in a row before you call anyone: one good reading in a hundred is beyond
 #   a limit.

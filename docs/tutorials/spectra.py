@@ -1,19 +1,19 @@
 # %% [markdown]
 # # Spectra: samples that hold something they should not
 #
-# A laboratory measures near-infrared spectra of gasoline: 120 samples, 300 wavelengths each, so
-# far more columns than rows. Some samples had alcohol added. The question is which ones, and how a
-# chemist would see that it was alcohol.
+# A laboratory measures near-infrared spectra of gasoline: 120 samples with 300 wavelengths each, so
+# far more columns than rows. Alcohol was added to some samples. Which ones, and how would a
+# chemist see that it was alcohol?
 #
-# **What to look for:** ordinary PCA spends a component on the alcohol and then finds nothing odd
-# about these samples. That is called masking.
+# **What to look for:** ordinary PCA uses a component for the alcohol and then finds nothing unusual
+# about these samples. This is called masking.
 
 # %% [markdown]
 # ## The data
 #
-# A spectrum is a sum of absorption bands. Two substances make most of it, in amounts that vary
-# from sample to sample; fifteen others are there in traces. The light's path is not quite the same
-# each time, and the baseline shifts and tilts a little. The detector adds noise.
+# A spectrum is a sum of absorption bands. Two substances make up most of it, in amounts that vary
+# from sample to sample. Fifteen others are present in traces. The path of the light is not quite
+# the same each time, and the baseline shifts and tilts a little. The detector adds noise.
 
 # %%
 import numpy as np
@@ -68,7 +68,7 @@ ax.plot([], [], color="C3", label="with alcohol")
 _ = ax.legend()
 
 # %% [markdown]
-# ## Told nothing
+# ## The fit
 
 # %%
 from torpca import OutlierRobustPCA
@@ -84,9 +84,10 @@ assert flagged[added].all()
 assert flagged[~added].sum() <= 4
 
 # %% [markdown]
-# No number of components, no share of bad rows was given. Now the same judgement from ordinary
-# PCA, with the usual limits: 99 % of the residuals if their squares' cube roots are Gaussian, and
-# the chi-square limit for distances inside the subspace.
+# We gave neither the number of components nor the share of bad rows. Now we judge the samples by
+# ordinary PCA, with the usual limits. The limit on the residuals assumes that the cube roots of
+# their squares are Gaussian: their mean plus 2.576 standard deviations. The limit on the score
+# distances is the chi-square limit.
 
 # %%
 from scipy.stats import chi2
@@ -130,8 +131,8 @@ _ = axes[1].legend()
 # %% [markdown]
 # ## Why these rows
 #
-# `contributions` splits a row's squared distance among the wavelengths. A chemist reads the answer
-# off the peak.
+# `contributions` splits a row's squared distance among the wavelengths. The position of the peak
+# tells a chemist the answer.
 
 # %%
 parts = model.contributions(X[added & flagged]).orthogonal.mean(axis=0)
@@ -150,7 +151,7 @@ assert abs(peak - 1580) <= 30
 # %% [markdown]
 # ## When it fails
 #
-# With a third of the alcohol, these samples hardly vary more than the traces do, and some are
+# With a third of the alcohol, these samples hardly differ more than the traces vary, and some are
 # missed:
 
 # %%
@@ -164,9 +165,10 @@ assert found[weakly_added].sum() <= 16
 # %% [markdown]
 # ## What was found
 #
-# - All 18 samples with alcohol, told nothing, and at most a few others: one good row in a hundred
-#   is flagged by design, and with as few as 120 rows the limits are themselves uncertain.
-# - Ordinary PCA with the same number of components flags next to none of them: the alcohol is one
-#   of its components.
-# - The contributions point at the band of alcohol.
-# - Of amounts that nearly hide in the ordinary variation, some are not found.
+# - The fit flags all 18 samples with alcohol, without being told anything, and at most a few
+#   others. One good row in a hundred is flagged by design, and with only 120 rows the limits
+#   themselves are uncertain.
+# - Ordinary PCA with the same number of components flags almost none of them, because the alcohol
+#   is one of its components.
+# - The contributions point at the absorption band of alcohol.
+# - Some samples with amounts close to the ordinary variation are not found.

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Wine: thirteen measurements in thirteen units
 #
-# scikit-learn's wine data has 178 wines from three growers, with 13 measurements of each: alcohol
-# in per cent, proline in milligrams, hue as a ratio. Suppose the bottles of one grower were
-# collected, and ten of the others' got among them.
+# scikit-learn's wine data has 178 wines from three growers, with 13 measurements each: alcohol
+# in per cent, proline in milligrams, hue as a ratio. Suppose someone collected the bottles of one
+# grower, and ten bottles of the others got among them.
 #
-# **What to look for:** units, for without scaling PCA is about proline and nothing else; and the
-# number of components, for 58 rows are few.
+# **What to look for:** units, because without scaling PCA sees only proline; and the
+# number of components, because 58 rows are few.
 
 # %%
 import numpy as np
@@ -32,11 +32,11 @@ print(f"to {spread.max():.0f} ({spread.idxmax()})")
 
 # %% [markdown]
 # `scale=True` divides each measurement by its standard deviation among the wines that the fit
-# keeps, which the foreign ones do not stretch. Beside it, the same without scaling.
+# keeps, so the foreign wines do not increase it. We compare this with no scaling.
 
 # %% [markdown]
-# Rows are few, so a fit may warn that some labels depend on where it started, or on the scales.
-# That is so, and left out here.
+# There are few rows, so a fit may warn that some labels depend on where it started, or on the
+# scales. The warnings are right; we hide them here.
 
 # %%
 import warnings
@@ -63,8 +63,8 @@ for name, model in [
 # %% [markdown]
 # ## How many components
 #
-# Scaled, there is no gap in the variances. Then "auto" takes the components that explain 90 %, as
-# far as the rows allow: one for every ten of them, which is five, and says so.
+# With scaling, there is no gap in the variances. "auto" then takes the components that explain
+# 90 %, as far as the rows allow: at most one for every ten rows, which is five. It says so.
 
 # %%
 import warnings
@@ -77,8 +77,8 @@ said = next(str(c.message) for c in caught if "gap" in str(c.message))
 print(said)
 
 # %% [markdown]
-# That is good advice: foreign wines may get a direction of their own. Other draws of foreign wines
-# show how much the number matters:
+# This is good advice, because foreign wines may get a direction of their own. Other draws of
+# foreign wines show how much the number matters:
 
 # %%
 draws = [collected(seed) for seed in range(8)]
@@ -99,14 +99,15 @@ assert model.predict(X)[foreign].sum() == -10
 assert OutlierRobustPCA().fit(X).n_components_ == 1
 
 # %% [markdown]
-# In most draws nearly all of them are found, whatever the number; in some, with three or four
-# components, half of them hide. In a few draws ten wines of the grower are called good leverage: of
-# so few rows, two sets agree on a scatter inside the subspace. `stability_` says how the answer
-# changes with one component more or fewer. A rule of thumb: ten rows for each component at least.
+# In most draws nearly all of them are found, whatever the number. In some, with three or four
+# components, half of them stay hidden. In a few draws ten wines of the grower are called good
+# leverage: with so few rows, two sets agree on a scatter inside the subspace. `stability_` says how
+# the answer changes with one component more or fewer. As a rule of thumb, use at least ten rows for
+# each component.
 #
 # ## Why
 #
-# The data frame's names come back with the answer, here of the five most extreme wines:
+# The answer uses the names of the data frame. Here are the five most extreme wines:
 
 # %%
 for i in np.argsort(model.score_samples(X))[:5]:
@@ -117,8 +118,8 @@ for i in np.argsort(model.score_samples(X))[:5]:
 # %% [markdown]
 # ## When it fails
 #
-# Now all three growers at once, 59, 71 and 48 wines. There is no majority near one subspace, and
-# the question itself makes no sense.
+# Now we take all three growers at once, with 59, 71 and 48 wines. There is no majority near one
+# subspace, so the question itself makes no sense.
 
 # %%
 together = OutlierRobustPCA(n_components=3, scale=True).fit(wine.data)
@@ -146,12 +147,12 @@ assert np.sort(far[foreign])[1] > 1.3 * far[~foreign].max()
 assert np.mean(together.outlier_type_ == "regular") > 0.8
 
 # %% [markdown]
-# Above there is a gap between the foreign wines, but for one, and the others. Below there is none:
-# nobody is far from a compromise of three groups.
+# In the upper map there is a gap between the foreign wines, except for one, and the others. In the
+# lower map there is none: no wine is far from a compromise of three groups.
 #
 # ## What was found
 #
-# - With scaling and three components all ten foreign wines are flagged, and hardly any other.
+# - With scaling and two components all ten foreign wines are flagged, and hardly any others.
 # - Without scaling there is one component, proline.
 # - With 58 rows, give the number of components, and make it small.
 # - Three groups are not one group with outliers. Cluster first, or fit each by itself.
