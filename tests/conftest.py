@@ -1,4 +1,4 @@
-"""Settings that must stand before libraries are loaded, and the fixtures of test_orp_*.py."""
+"""Settings that must stand before libraries are loaded; fixtures of test_orp_* and test_cli*."""
 
 import os
 
@@ -53,3 +53,24 @@ def clean():
 @pytest.fixture(scope="module")
 def on_clean(clean):
     return OutlierRobustPCA(3).fit(clean)
+
+
+# ---- the command line ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def made():
+    return make_outlier_subspace(
+        200, 8, 2, 0.1, outliers="isotropic", noise=0.01, mean=3.0, random_state=0
+    )
+
+
+@pytest.fixture
+def table(made, tmp_path, monkeypatch):
+    """A CSV file with labels, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    lines = ["name,kind," + ",".join(f"f{j}" for j in range(8))]
+    lines += [f"row {i},text," + ",".join(map(repr, x.tolist())) for i, x in enumerate(made.X)]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path

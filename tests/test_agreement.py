@@ -208,6 +208,7 @@ def test_good_rows_tie_without_a_gram_matrix_too(monkeypatch, kind, center):
         agree(got, expected, tolerance=1e-10)
 
 
+@pytest.mark.slow
 @centred_or_not
 @pytest.mark.parametrize("algorithm", ["torp", "torp with the grid", "torp_bin"])
 @pytest.mark.parametrize(
@@ -249,6 +250,7 @@ def test_rows_without_any_direction(kind, center):
     assert got.components.shape == (0, 6)
 
 
+@pytest.mark.slow
 @centred_or_not
 @every_algorithm
 def test_the_number_of_threads_does_not_show(monkeypatch, algorithm, center):

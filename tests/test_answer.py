@@ -80,9 +80,6 @@ def test_shares_are_the_contributions_of_the_distance_that_is_farther_out(made, 
     expected = np.where(inside[:, None], of_score, of_residual)
     expected = expected / expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(np.abs(told.contributions), expected, atol=1e-9)
-    for i, features in enumerate(told.features):
-        best = np.argsort(-expected[i], kind="stable")[:5]
-        assert [name for name, _ in features] == [told.names[j] for j in best]
 
 
 def test_a_feature_that_is_too_large_has_a_positive_share():
@@ -127,13 +124,15 @@ def test_rows_wherever_they_live(made, model):
     np.testing.assert_allclose(other.plain_scores, told.plain_scores, atol=1e-10)
 
 
-def test_good_rows_are_explained_too(made, model):
+def test_features_are_those_that_explain_a_row(made, model):
     told = answer(model, made.X)
-    np.testing.assert_array_equal(told.sampled, np.flatnonzero(~told.flagged))
-    shares = signed_shares(model, made.X[told.sampled])
-    for features, row in zip(told.sampled_features, shares, strict=True):
-        best = int(np.argmax(np.abs(row)))
-        assert features[0] == (told.names[best], pytest.approx(row[best]))
+    why = model.explain(made.X)
+    for row, features in zip(told.extreme, told.features, strict=True):
+        mine = why["row"] == row
+        assert [name for name, _ in features] == why["feature"][mine].tolist()
+        np.testing.assert_allclose([abs(share) for _, share in features], why["share"][mine])
+        too_large = why["value"][mine] > why["expected"][mine]
+        np.testing.assert_array_equal([share > 0 for _, share in features], too_large)
 
 
 def test_ordinary_pca_beside_a_constant_far_from_zero(made):

@@ -160,9 +160,26 @@ def test_places_where_no_file_can_be(tmp_path):
 def test_failures_that_are_not_of_writing_are_not_renamed(tmp_path):
     with pytest.raises(FileNotFoundError):  # beside the result, so that the place tells nothing
         atomic_write(tmp_path / "a.txt", lambda file: (tmp_path / "data.csv").read_text())
-    with pytest.raises(FileNotFoundError), atomic_folder(tmp_path / "out"):
-        (tmp_path / "data.csv").read_text()
+    for out in (tmp_path / "out", tmp_path):  # beside the folder, and in it
+        with pytest.raises(FileNotFoundError), atomic_folder(out) as part:
+            atomic_write(part / "a.txt", lambda file: (tmp_path / "data.csv").read_text())
     assert tree(tmp_path) == {}
+
+
+def test_an_old_result_that_may_not_be_replaced_is_told_of_the_folder(tmp_path, monkeypatch):
+    fill(tmp_path, a="old", b="old")
+    rename = Path.rename
+
+    def refused(self, target):
+        if self == tmp_path / "b":
+            raise PermissionError(errno.EPERM, "not permitted", str(self), None, str(target))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(OutputError) as error, atomic_folder(tmp_path, force=True) as part:
+        fill(part, a="new", b="new")
+    says(error, tmp_path, "you may not write there")
+    assert tree(tmp_path) == {"a": b"old", "b": b"old"}
 
 
 def test_a_file_is_kept_if_asked(tmp_path):
@@ -314,9 +331,9 @@ def test_a_full_disk_leaves_the_old_results(where, tmp_path, monkeypatch):
     if where == "flush":
         monkeypatch.setattr(os, "fsync", full)
     if where == "move":
-        rename, count = _atomic._rename, iter(range(100))
+        rename, count = Path.rename, iter(range(100))
         monkeypatch.setattr(
-            _atomic, "_rename", lambda a, b: full() if next(count) == 3 else rename(a, b)
+            Path, "rename", lambda a, b: full() if next(count) == 3 else rename(a, b)
         )
 
     def work(folder):

@@ -229,6 +229,7 @@ def test_an_error_is_counted_and_ends_nothing():
     assert (found.value, found.raised) == (np.inf, 1)
 
 
+@pytest.mark.slow
 def test_changes_are_seen_by_the_fits():
     cell = next(c.name for c in PLANTED if c.size == (100, 10, 2))
     name = next(c.name for c in NUMBERS if c.what == "farthest")

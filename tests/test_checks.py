@@ -45,7 +45,7 @@ def test_tools_whose_verdict_changes_are_pinned():
 
 
 def test_slow_studies_run_in_ci_alone():
-    assert "-m 'not slow'" in SETTINGS["tool"]["pytest"]["ini_options"]["addopts"]
+    assert "-m 'not slow and not study'" in SETTINGS["tool"]["pytest"]["ini_options"]["addopts"]
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert re.search(r"-m pytest .*-m slow$", script, re.MULTILINE)
 

@@ -2,12 +2,13 @@
 
 import bisect
 import contextlib
+import html
 import importlib.util
+import inspect
 import io
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,19 +17,26 @@ import numpy as np
 import pytest
 
 import torpca
+import torpca.plots
+from docs.hooks import commands, demo, pictures
 from docs.hooks.tutorials import read_cells, run
+from tests import _browser
+from tests._browser import PHONE, WIDE, no_sideways
 from torpca import OutlierRobustPCA, save_model
-from torpca._numbers import whole
 from torpca._robust.large import MAX_FEATURES, rows_to_begin_with
 from torpca._select.rank import RankRule
+from torpca._words import whole
 from torpca.datasets import make_outlier_subspace
 from torpca.testing import RowSourceContract
 
+browser = _browser.browser
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.py"))
+CELLS = [*TUTORIALS, DOCS / "gallery.py"]
 
 FENCE = re.compile(r"^( *)```(\w*)([^\n]*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]:[ \t]+(\S+)", re.MULTILINE)
@@ -63,7 +71,16 @@ def runs(path):
     )
 
 
-@pytest.mark.parametrize("path", [path for path in PAGES if runs(path)], ids=name)
+# Pages whose examples take long.
+LONG = {"recipes.md", "start.md"}
+
+
+def marked(path):
+    """A page, to be run with the slow tests if it takes long."""
+    return pytest.param(path, marks=[pytest.mark.slow] if path.name in LONG else [])
+
+
+@pytest.mark.parametrize("path", [marked(path) for path in PAGES if runs(path)], ids=name)
 def test_what_a_page_shows_can_be_run_from_top_to_bottom(path, tmp_path, monkeypatch):
     text = path.read_text(encoding="utf-8")
     if "torpca.plots" in text:
@@ -71,6 +88,8 @@ def test_what_a_page_shows_can_be_run_from_top_to_bottom(path, tmp_path, monkeyp
         import matplotlib
 
         matplotlib.use("Agg")
+    if "onnxruntime" in text:
+        needs("onnx", "onnxruntime")
     monkeypatch.chdir(tmp_path)
     # Pages may speak of the reader's own X before they make one, and of a model of it.
     X = make_outlier_subspace(300, 12, 3, 0.2, noise=0.01, mean=1.0, random_state=0).X
@@ -162,7 +181,7 @@ def words_of(path):
     return text
 
 
-@pytest.mark.parametrize("path", [*TEXTS, *TUTORIALS], ids=name)
+@pytest.mark.parametrize("path", [*TEXTS, *CELLS], ids=name)
 def test_links_lead_to_files_and_headings(path):
     prose = FENCE.sub("", words_of(path))
     for groups in LINK.findall(prose):
@@ -179,7 +198,7 @@ def test_links_lead_to_files_and_headings(path):
 
 def test_every_page_can_be_reached():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    for path in [*DOCS.glob("*.md"), *TUTORIALS]:
+    for path in [*DOCS.rglob("*.md"), *CELLS]:
         place = path.relative_to(DOCS).with_suffix(".md").as_posix()
         assert re.search(rf": {place}$", navigation, re.MULTILINE), f"{place} is not in mkdocs.yml"
 
@@ -203,12 +222,44 @@ def site(tmp_path_factory):
 
 @pytest.mark.slow
 def test_the_site_builds_and_has_every_page(site):
-    for path in [*DOCS.glob("*.md"), *TUTORIALS]:
+    for path in [*DOCS.rglob("*.md"), *CELLS]:
         assert (site / path.relative_to(DOCS).with_suffix(".html")).is_file()
-    reference = (site / "api.html").read_text(encoding="utf-8")
-    for public in torpca.__all__:
-        if public not in ("datasets", "metrics", "rivals", "plots"):
-            assert f'id="torpca.{public}"' in reference, public
+
+
+def described(module):
+    """Public names of a module that have a place in the API pages, modules left out."""
+    names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
+    return [f"{module.__name__}.{name}" for name in names]
+
+
+@pytest.mark.slow
+def test_every_public_name_is_described_and_every_class_has_a_page(site):
+    pages = {path: path.read_text(encoding="utf-8") for path in site.glob("api/*.html")}
+    for module in (torpca, torpca.rivals, torpca.plots, torpca.metrics, torpca.datasets):
+        for public in described(module):
+            where = [text for text in pages.values() if f'id="{public}"' in text]
+            assert len(where) == 1, public
+            if inspect.isclass(getattr(module, public.rpartition(".")[2])):
+                assert re.search(rf'<h1 id="{re.escape(public)}"', where[0]), public
+
+
+@pytest.mark.slow
+def test_signatures_have_a_parameter_to_a_line(site):
+    page = (site / "api" / "outlier_robust_pca.html").read_text(encoding="utf-8")
+    code = re.search(r"doc-signature.*?<code>(.*?)</code>", page, re.DOTALL)[1]
+    lines = html.unescape(re.sub(r"<[^>]+>", "", code)).strip().splitlines()
+    assert lines[0] == "OutlierRobustPCA("
+    assert '    trim="auto",' in lines
+
+
+@pytest.mark.slow
+def test_the_home_page_leads_to_a_report(site):
+    home = (site / "index.html").read_text(encoding="utf-8")
+    assert 'href="demo/report.html"' in home
+    report = (site / "demo" / "report.html").read_text(encoding="utf-8")
+    assert report.startswith("<!doctype html>")
+    assert "sample-210 (cuvette)" in report
+    assert "most extreme rows" in (site / "demo.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -227,27 +278,102 @@ def test_the_site_asks_the_network_for_nothing(site):
 
 
 @pytest.mark.slow
-def test_the_site_opens_from_a_folder_and_can_be_searched(site):
-    browser = shutil.which("chromium")
-    if browser is None:
-        pytest.skip("needs chromium")
-    needs("playwright")
-    from playwright.sync_api import sync_playwright
-
+def test_the_site_opens_from_a_folder_and_can_be_searched(site, browser):
     asked, errors = [], []
-    with sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        page = chromium.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        for place in ("tutorials/spectra.html", "api.html", "index.html"):
-            page.goto((site / place).as_uri())
-        page.click("input[name=query]")
-        page.keyboard.type("leverage", delay=100)  # slowly: the page may still be settling
-        page.wait_for_selector(".md-search-result__item a[href*='user_guide']")
-        chromium.close()
+    context = browser.new_context()
+    page = context.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    for place in ("tutorials/spectra.html", "api/index.html", "index.html"):
+        page.goto((site / place).as_uri())
+    page.click("input[name=query]")
+    page.keyboard.type("leverage", delay=100)  # slowly: the page may still be settling
+    page.wait_for_selector(".md-search-result__item a[href*='user_guide']")
+    context.close()
     assert not errors
     assert [url for url in asked if not url.startswith(("file:", "data:", "about:"))] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "scheme"), [(PHONE, "dark"), (WIDE, "light")])
+def test_no_page_scrolls_sideways_or_complains(site, browser, size, scheme):
+    context = browser.new_context(viewport=size, color_scheme=scheme)
+    page, troubles, wide = context.new_page(), [], []
+    page.on("console", lambda message: troubles.append(f"{page.url}: {message.text}"))
+    page.on("pageerror", lambda error: troubles.append(f"{page.url}: {error}"))
+    for path in sorted(site.rglob("*.html")):
+        if path.name == "404.html":  # its links are from the root of a server
+            continue
+        page.goto(path.as_uri())
+        page.wait_for_selector("main")
+        if not no_sideways(page):
+            wide.append(path.relative_to(site).as_posix())
+    context.close()
+    assert not wide
+    assert not troubles
+
+
+# ---- what is made when the site is built ---------------------------------------------------------
+
+
+def test_the_reference_has_every_command_and_every_option():
+    needs("click", "rich", "pyarrow")
+    import click
+
+    from torpca._cli.app import torpca as command_line
+
+    text = commands.reference()
+    sections = dict(re.findall(r"^## (.+?)$\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert list(sections) == ["torpca", *(f"torpca {name}" for name in command_line.commands)]
+    for name, command in command_line.commands.items():
+        section = sections[f"torpca {name}"]
+        assert "```bash\n" + f"torpca {name}" in section  # its examples
+        for option in command.params:
+            if isinstance(option, click.Option):
+                (line,) = [line for line in section.splitlines() if f"| `{option.opts[0]}" in line]
+                assert all(f"`{other}" in line for other in option.secondary_opts)
+                assert len(line.split("|")) == 4, line  # two cells
+                assert line.split("|")[2].strip(), line
+
+
+def test_what_the_readme_shows_of_the_demo_is_what_it_prints():
+    needs("click", "rich", "pyarrow")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = next(content for language, _, content in blocks(text) if language == "text")
+    printed = demo.run().printed.splitlines()
+    assert len(shown.splitlines()) > 5
+    for line in shown.splitlines():
+        assert any(one.startswith(line) for one in printed), line
+
+
+def test_the_picture_of_the_readme_shows_what_its_words_say():
+    X, foreign = pictures.wines()
+    assert X.shape == (58, 13)
+    assert foreign.sum() == 10
+    found = {
+        "Ordinary PCA": pictures.found(pictures.ordinary_map(X, 2), foreign),
+        "torpca": pictures.found(pictures.robust_map(X, 2), foreign),
+    }
+    assert found == {
+        "Ordinary PCA": "0 of 10 found, 1 false alarm",
+        "torpca": "10 of 10 found, 1 false alarm",
+    }
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert "Ordinary PCA finds 0 of the 10" in readme
+    assert "torpca finds 10 of the 10. Both have 1 false alarm." in readme
+    # The committed picture was drawn with these titles; its text is drawn as glyphs with comments.
+    svg = (DOCS / "assets" / "wine_maps.svg").read_text(encoding="utf-8")
+    for who, words in found.items():
+        assert f"<!-- {who}: {words} -->" in svg
+
+
+def test_a_picture_takes_the_colours_of_the_page():
+    markdown = (DOCS / "user_guide.md").read_text(encoding="utf-8")
+    made = pictures.on_page_markdown(markdown, None, None, None)
+    assert "](assets/" not in made
+    assert '<svg role="img" aria-label="An outlier map' in made
+    assert "currentColor" in made
+    assert "#ffffff" not in made
 
 
 def test_the_guide_says_how_many_rows_are_many():
@@ -260,8 +386,8 @@ def test_the_guide_says_how_many_rows_are_many():
     def fewest(d, k="auto"):
         return bisect.bisect_left(range(10**5), True, key=lambda n: many(n, d, k))
 
-    assert f"not iterated on: {whole(fewest(50))} or more;" in guide
+    assert f"- {whole(fewest(50))} rows or more;" in guide
     assert f"as many as hold {fewest(100) * 100 / 1e6:.2f} million numbers, but" in guide
     assert f"but at least {whole(fewest(MAX_FEATURES))};" in guide
-    assert f"more than {MAX_FEATURES} features {whole(fewest(MAX_FEATURES + 1))};" in guide
+    assert f"more than {MAX_FEATURES} features, {whole(fewest(MAX_FEATURES + 1))} or more;" in guide
     assert f"never fewer than {fewest(50, 500) / 500:g} for each component" in guide

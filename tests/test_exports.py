@@ -35,8 +35,11 @@ def test_public_names():
         "load_model",
         "metrics",
         "project_to_ellipsoid",
+        "report",
         "rivals",
         "save_model",
+        "tail_probability",
+        "to_onnx",
         "torp",
         "torp_bin",
         "torp_g",
@@ -48,7 +51,11 @@ def test_public_names():
 
 def test_no_other_name_is_public():
     loaded = {name for name in vars(torpca) if not name.startswith("_")}
-    assert loaded - set(torpca.__all__) <= {"plots", "testing"}  # modules, there once imported
+    assert loaded - set(torpca.__all__) <= {
+        "adapters",
+        "plots",
+        "testing",
+    }  # modules, once loaded
 
 
 @pytest.mark.parametrize("function", ["torp", "torp_n", "torp_bin", "torp_g"])
@@ -68,6 +75,7 @@ def test_signature_of_the_estimator_people_use():
         "n_components": "auto",
         "trim": "auto",
         "contamination": "auto",
+        "limit": 0.99,
         "center": True,
         "scale": False,
         "cells": False,
@@ -92,7 +100,7 @@ def test_signatures_of_the_estimators(kind):
 
 
 def test_importing_and_fitting_load_no_optional_package():
-    optional = ["array_api_compat", "array_api_strict", "cupy", "dask", "jax", "matplotlib"]
+    optional = ["array_api_compat", "array_api_strict", "cupy", "dask", "jax", "matplotlib", "onnx"]
     optional += ["pandas", "plotly", "polars", "pyarrow", "torch", "hypothesis", "pytest"]
     code = (
         "import sys; sys.path[:] = sys.argv[1].split('|'); "
@@ -132,13 +140,19 @@ def test_readme_example_runs():
     scope = {"X": torpca.datasets.make_outlier_subspace(300, 10, 2, 0.2, noise=0.01).X}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), scope)
-    X, result, model = scope["X"], scope["result"], scope["model"]
+    X, model = scope["X"], scope["model"]
     # What its comments claim.
-    assert result.components.shape == (3, 20)
-    assert result.support.shape == (1000,)
     assert model.n_components_ == 3
     assert (model.set_contamination("auto").predict(X)[:300] == -1).all()
     assert model.contributions(X[:5]).orthogonal.shape == (5, 20)
+
+
+def test_what_the_page_about_the_paper_says_of_its_result():
+    (block,) = python_blocks((ROOT / "docs" / "paper.md").read_text())
+    scope = {}
+    exec(compile(block, "docs/paper.md", "exec"), scope)
+    assert scope["result"].components.shape == (3, 20)
+    assert scope["result"].support.shape == (1000,)
 
 
 @pytest.mark.parametrize("name", ["torpca", *MODULES])

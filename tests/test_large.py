@@ -111,6 +111,7 @@ def test_these_rows_are_many_and_a_quarter_of_them_are_not(size):
 CASES = [("a", 0.05), ("b", 0.4), ("c", 0.3), ("d", 0.3), ("e", 0.4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [MANY, LONG], ids=["many", "long"])
 @pytest.mark.parametrize(("family", "fraction"), [("a", 0.0), *CASES])
 def test_many_rows_are_at_the_oracle(took, size, family, fraction):
@@ -201,6 +202,7 @@ def test_the_rank_is_found_on_the_part(took, n_components):
     assert subspace_error(model.components_.T, made.basis) < 1.05 * oracle(MANY, 0.3, "e")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"scale": True}, {"whiten": True}, {"center": False}])
 def test_options_go_through(took, monkeypatch, options):
     made = make_outlier_subspace(*MANY, 0.3, noise=0.01, random_state=1)
@@ -406,6 +408,7 @@ def test_an_entry_that_is_no_number_is_named_by_its_row(monkeypatch, kind, entry
     assert late not in parts[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "scale"),
     [(1e-200, False), (1e-200, True), (1e-90, False), (1e20, True), (1e70, False), (1e200, False)],

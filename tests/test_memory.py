@@ -120,6 +120,7 @@ def test_the_estimator_reads_wide_mapped_files_in_blocks(tmp_path, monkeypatch):
     assert used.peak < 0.5 * X.nbytes
 
 
+@pytest.mark.slow
 def test_dask_holds_a_few_chunks(mapped):
     da = pytest.importorskip("dask.array", reason="needs Dask: pip install 'torpca[dask]'")
     import dask
@@ -154,6 +155,7 @@ def sparse_rows(shape, kind):
 
 # A block is made dense where residuals are too small for algebra: 2 MB of it when rows are
 # stored together, 32 MB when features are, times three for what is computed from it.
+@pytest.mark.slow
 @centred_or_not
 @pytest.mark.parametrize(
     ("kind", "blocks"), [(sp.csr_array, 6 * MB), (sp.csc_matrix, 96 * MB)], ids=["CSR", "CSC"]

@@ -70,7 +70,7 @@ def test_rows_with_many_holes_are_flagged_no_more_often(good, missing):
     assert max(counts) < 2.5 * min(counts)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("d", "k"), [(6, 2), (50, 5), (200, 5)])
 @pytest.mark.parametrize("missing", [0.1, 0.4])

@@ -174,3 +174,33 @@ def test_types_are_consistent_with_labels_when_good_rows_coincide(share):
     with pytest.warns(RuntimeWarning, match="good rows are all equal, so there are fewer"):
         model = OutlierRobustPCA(1, contamination=share).fit(rows)
     np.testing.assert_array_equal(types_as_labels(model), model.predict(rows))
+
+
+# ---- the level of the limits ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [400, 8000])  # on all rows, and in passes over them
+@pytest.mark.parametrize("limit", [0.9, 0.99, 0.999])
+def test_as_many_good_rows_are_beyond_a_limit_as_it_says(n, limit):
+    rng = np.random.default_rng(0)
+    mix = rng.normal(size=(3, 12))
+    made = rng.normal(size=(n + 4000, 3)) @ mix + 0.1 * rng.normal(size=(n + 4000, 12))
+    rows, new = made[:n], made[n:]
+    model = OutlierRobustPCA(3, limit=limit).fit(rows)
+    for some in (rows, new):
+        share, wanted = np.mean(model.predict(some) == -1), 1 - limit
+        assert abs(share - wanted) < 3 * np.sqrt(wanted / len(some)) + 0.1 * wanted
+
+
+def test_the_limit_plays_no_part_in_the_fit(X):
+    usual, strict = (OutlierRobustPCA(2, limit=limit).fit(X) for limit in (0.99, 0.9))
+    np.testing.assert_array_equal(usual.components_, strict.components_)
+    np.testing.assert_array_equal(usual.score_distances_, strict.score_distances_)
+    assert usual.get_params()["limit"] == 0.99
+    assert all(strict.cutoffs_[name] < usual.cutoffs_[name] for name in usual.cutoffs_)
+
+
+@pytest.mark.parametrize("limit", [0.4, 1.0, "99"])
+def test_limits_that_are_none(X, limit):
+    with pytest.raises(ValueError, match="'limit' parameter"):
+        OutlierRobustPCA(2, limit=limit).fit(X)

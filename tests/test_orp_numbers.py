@@ -83,6 +83,7 @@ def test_few_long_rows_of_noise_have_no_exact_subspace(shape):
     assert np.mean(model.outlier_type_ == "regular") > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_truth_values_are_labelled_alike_when_they_come_again(seed):
     rng = np.random.default_rng(seed)

@@ -101,6 +101,7 @@ def test_an_identity_matrix_is_a_table(n):
     assert_fits(np.eye(n))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", TABLES)
 def test_ordinary_tables_have_a_fit(kind, seed):

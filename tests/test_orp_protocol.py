@@ -16,14 +16,21 @@ from torpca import OutlierRobustPCA
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the checks' rows lie near no subspace
 @parametrize_with_checks(
+    [OutlierRobustPCA(), OutlierRobustPCA(0.8, scale=True, whiten=True)],
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@parametrize_with_checks(
     [
-        OutlierRobustPCA(),
         OutlierRobustPCA(1),
-        OutlierRobustPCA(0.8, scale=True, whiten=True),
         OutlierRobustPCA(trim=0.2, contamination=0.1, center=False),
     ]
 )
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks_of_other_options(estimator, check):
     check(estimator)
 
 
@@ -36,6 +43,7 @@ def test_clones_keep_every_parameter_and_no_fit(X):
         "n_components": 2,
         "trim": 0.3,
         "contamination": 0.2,
+        "limit": 0.95,
         "center": False,
         "scale": True,
         "cells": True,

@@ -5,6 +5,7 @@ import errno
 import importlib.util
 import json
 import sys
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from benchmarks.recovery import DATA
 from torpca import OutlierRobustPCA, _outputs
 from torpca._answer import answer
 from torpca._atomic import OutputError
+from torpca._explain import Explanation
 from torpca._outputs import no_formula, scores_table, summary, summary_text, write_scores
 
 OCTANE = DATA / "octane.npz"
@@ -41,7 +43,7 @@ def nothing_flagged(told):
         types=np.full(n, "regular"),
         flagged=np.zeros(n, dtype=bool),
         extreme=np.zeros(0, dtype=np.intp),
-        features=(),
+        explanation=Explanation.empty(0, 3),
         contributions=np.zeros((0, len(told.names))),
         notes=(),
         warnings=(),
@@ -55,10 +57,11 @@ def nasty(told):
     ids = told.ids.astype(object)
     ids[bad] = NASTY
     names = ("=HYPERLINK(1)", "x\x1b[31m", *told.names[2:])
-    features = ((("=HYPERLINK(1)", 0.75), ("x\x1b[31m", -0.25)), *told.features[1:])
-    shares = told.contributions.copy()
-    shares[0] = [0.75, -0.25, *[0.0] * (len(names) - 2)]
-    return replace(told, ids=ids.astype(str), names=names, features=features, contributions=shares)
+    found = deepcopy(told.explanation)
+    found.features[0, :2], found.count[0] = (0, 1), 2
+    for column, numbers in (("values", (7, -8)), ("low", (1, 1)), ("high", (2, 2))):
+        getattr(found, column)[0, :2] = numbers
+    return replace(told, ids=ids.astype(str), names=names, explanation=found)
 
 
 def no_pyarrow(monkeypatch):
@@ -79,28 +82,25 @@ def read_csv(path):
 def test_columns(told, fitted, X):
     table = scores_table(told)
     assert list(table) == [
-        *("row", "label", "type", "score_distance", "orthogonal_distance"),
+        *("row", "label", "type", "times_limit", "score_distance", "orthogonal_distance"),
         *("pc1", "pc2", "pc3", "top_features"),
     ]
     assert all(column.shape == (len(X),) for column in table.values())
-    np.testing.assert_array_equal(table["label"] == "outlier", fitted.predict(X) == -1)
+    flagged = np.isin(table["label"], ("outlier", "extreme"))
+    np.testing.assert_array_equal(flagged, fitted.predict(X) == -1)
+    np.testing.assert_array_equal(table["label"] == "extreme", table["type"] == "good leverage")
+    np.testing.assert_allclose(table["times_limit"], -fitted.score_samples(X))
     np.testing.assert_array_equal(table["type"], fitted.outlier_types(X))
     np.testing.assert_array_equal(table["pc2"], fitted.transform(X)[:, 1])
-    np.testing.assert_array_equal(table["top_features"] != "", table["label"] == "outlier")
+    np.testing.assert_array_equal(table["top_features"] != "", flagged)
 
 
 def test_top_features_are_those_of_their_row(told):
     text = scores_table(told)["top_features"]
     for row, features in zip(told.extreme, told.features, strict=True):
-        assert [part.split()[0] for part in text[row].split(", ")] == [name for name, _ in features]
-        name, share = features[0]
-        assert text[row].startswith(f"{name} {'-' if share < 0 else '+'}")
-
-
-def test_small_shares_are_not_rounded_away(told):
-    features = ((("a", 0.996), ("b", -0.042), ("c", 0.00031), ("d", 0.0)), *told.features[1:])
-    text = scores_table(replace(told, features=features))["top_features"][told.extreme[0]]
-    assert text == "a +100%, b -4.2%, c +0.031%"
+        assert [part.split()[0] for part in text[row].split("; ")] == [name for name, _ in features]
+        assert ", usually " in text[row]
+        assert "%" not in text[row]  # a share of a distance looks like a deviation
 
 
 @pytest.mark.parametrize("block", [7, 20_000])
@@ -205,7 +205,8 @@ def test_no_cell_of_a_csv_file_is_a_formula(nasty, tmp_path):
     there = read_csv(write_scores(nasty, tmp_path / "scores.csv"))
     rows = [there["row"][at] for at in nasty.extreme[: len(NASTY)]]
     assert rows == ["'=1+1", "'+49 30", "'-2+3", "'@SUM(A1)", "' =1", "'\t=1", *NASTY[6:]]
-    assert there["top_features"][nasty.extreme[0]] == "'=HYPERLINK(1) +75%, x\x1b[31m -25%"
+    why = "'=HYPERLINK(1) 7, usually 1.0 to 2.0 given the others; x\x1b[31m -8, usually 1.0 to 2.0"
+    assert there["top_features"][nasty.extreme[0]] == f"{why} given the others"
 
 
 def test_parquet_has_ids_as_they_are(nasty, tmp_path):
@@ -228,7 +229,7 @@ def test_a_terminal_obeys_nothing_in_the_text(nasty):
     text = summary_text(replace(nasty, title="a\x1b]0;owned\x07", notes=("b\x9bc",)))
     assert all(c == "\n" or c.isprintable() for c in text)
     assert "a?b" in text  # an id with a line break takes one line
-    assert "x?[31m -25%" in text
+    assert "x?[31m -8 (1.0 to 2.0)" in text
 
 
 # ---- in short -----------------------------------------------------------------------------------
@@ -244,6 +245,8 @@ def test_the_summary_is_json_and_tells_it_all(told, fitted, X):
     flagged = dict(short["flagged"])
     assert flagged.pop("rows") == np.count_nonzero(types != "regular")
     assert flagged.pop("share") == pytest.approx(np.mean(types != "regular"))
+    assert flagged.pop("merely_extreme") == flagged["good leverage"]
+    assert flagged.pop("off_the_model") == flagged["orthogonal"] + flagged["bad leverage"]
     assert flagged == {
         kind: np.count_nonzero(types == kind)
         for kind in ("bad leverage", "orthogonal", "good leverage")
@@ -271,14 +274,18 @@ def test_the_most_extreme_rows(told, fitted, X):
         assert row["type"] == fitted.outlier_type_[at]
         assert row["score_distance"] == fitted.score_distances_[at]
         assert row["orthogonal_distance"] == fitted.orthogonal_distances_[at]
-        # The first feature has the largest part in the distance that is farther out.
-        parts = fitted.contributions(X[at : at + 1])
-        score, orthogonal = row["score_distance"], row["orthogonal_distance"]
-        inside = score / fitted.cutoffs_["score"] > orthogonal / fitted.cutoffs_["orthogonal"]
-        part = (parts.score if inside else parts.orthogonal)[0]
-        assert row["features"][0]["name"] == f"f{np.argmax(part)}"
-        share = np.max(part) / np.sum(part)
-        assert abs(row["features"][0]["share"]) == pytest.approx(share, rel=1e-6)
+        why = fitted.explain(X[at : at + 1])
+        assert [f["name"] for f in row["features"]] == [f"f{name[1:]}" for name in why["feature"]]
+        for name in ("value", "expected", "low", "high", "share"):
+            np.testing.assert_allclose([f[name] for f in row["features"]], why[name])
+
+
+def test_causes_hold_every_flagged_row_once(told):
+    causes = summary(told)["causes"]
+    assert sum(cause["rows"] for cause in causes) == len(told.extreme)
+    rows = np.concatenate([cause.rows for cause in told.causes])
+    np.testing.assert_array_equal(np.sort(rows), np.sort(told.extreme))
+    assert "causes" in summary_text(told)
 
 
 def test_what_is_infinite_is_none(told):
@@ -304,15 +311,15 @@ def test_why_there_are_so_many_components(told):
 def test_the_text(told):
     lines = summary_text(told).splitlines()
     assert lines[0] == "rows.csv: 300 rows of 12 features"
-    assert len(lines) < 30
+    assert len(lines) < 36
     text = "\n".join(lines)
     for words in ("3, as asked for", " of 300 rows (", "degrees between", "because of", "and "):
         assert words in text
     assert "  the column note was left out: it is text" in lines
     assert "  something to know" in lines
     # The values of the facts begin in one column, and so do those of the table.
-    facts = lines[2:6]
-    begin = facts[2].index("variance explained") + len("variance explained") + 2
+    facts = lines[2:7]
+    begin = facts[3].index("variance explained") + len("variance explained") + 2
     assert all(line[begin - 1] == " " and line[begin] != " " for line in facts)
     head = next(i for i, line in enumerate(lines) if line.startswith("  row "))
     begin = lines[head].index("because of")
@@ -327,7 +334,7 @@ def test_long_ids_are_shortened(told):
     ids[told.extreme[0]] = "x" * 200
     text = summary_text(replace(told, ids=ids))
     assert "x" * 11 + "..." + "x" * 10 + " " in text
-    assert max(map(len, text.splitlines())) < 120
+    assert max(map(len, text.splitlines())) < 140
 
 
 def test_nothing_flagged(nothing_flagged, tmp_path):

@@ -193,6 +193,7 @@ def test_the_bar_has_words(judged, table):
 # ---- columns -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 30, 199, 1000, 1001, 5000])
 def test_no_bad_cell_is_lost_however_many_columns_there_are(d):
     rng = np.random.default_rng(d)
@@ -219,6 +220,7 @@ def test_no_bad_cell_is_lost_however_many_columns_there_are(d):
     assert display.ax_.get_xlim() == (-0.5, d - 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 7, 30, 200, 1000])
 @pytest.mark.parametrize("name", ["x{}", "a long name, number {}"])
 def test_names_of_columns_and_rows_do_not_hide_each_other(d, name):
@@ -282,6 +284,7 @@ def test_residuals_of_any_size_are_drawn():
     assert not np.any(np.ma.getmaskarray(image(display)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sparse", "dask", "torch", "polars", "float32", "missing"])
 def test_rows_of_other_kinds(kind, rows):
     X = np.array(rows[0])

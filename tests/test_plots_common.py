@@ -35,6 +35,7 @@ def test_a_display_draws_where_it_is_told_and_again_elsewhere(display, model, ro
     assert new.figure_ is not figure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_every_picture_can_be_saved(display, model, rows, tmp_path):
     shown = display.from_estimator(model, rows[0])

@@ -32,7 +32,7 @@ def test_every_family_up_to_45_percent_is_at_the_oracle(letter):
     assert missed(recovery.families(2, letter, rivals=())) == []
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize(("size", "mean"), [*recovery.SHAPES[:3], recovery.SHAPES[4]])
 @pytest.mark.parametrize("family", recovery.FAMILIES)
 def test_other_shapes_are_at_the_oracle(family, size, mean):
@@ -41,7 +41,7 @@ def test_other_shapes_are_at_the_oracle(family, size, mean):
         assert line["holds"], line
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("family", sorted(recovery.HARD))
 def test_hard_families_are_near_the_oracle(family):
     line = recovery.cell("hard", family, (2000, 50, 5), 0.2, recovery.NOISE, 3, (), 1.05)
@@ -58,6 +58,7 @@ def test_nothing_is_lost_on_clean_data():
     assert missed(recovery.clean(3, laws=("Gaussian",))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", recovery.FAMILIES)
 def test_the_rank_is_found(letter):
     assert missed(recovery.rank(1, letter)) == []
@@ -74,6 +75,7 @@ def test_mean_and_variances_are_those_of_the_good_rows(family):
     assert np.mean(model.predict(X)[~bad] == -1) < 0.015
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:OutlierRobustPCA. the flagged rows depend on where")
 @pytest.mark.parametrize("n_components", [1, 2, 4, 8, 20])
 @pytest.mark.parametrize("family", recovery.FAMILIES)
@@ -88,6 +90,7 @@ def test_a_wrong_rank_does_not_let_bad_rows_in(family, n_components):
 # ---- invariances -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", recovery.FAMILIES)
 @pytest.mark.parametrize("noise", [0.0, recovery.NOISE])
 @pytest.mark.parametrize("fraction", [0.2, 0.45])

@@ -11,7 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 from torpca import TORP, GaussianTORP, NoisyTORP, OutlierRobustPCA
 from torpca._estimators.html import flagged_rows, summary_html, summary_lines
-from torpca._estimators.words import count, percent, reason_for_rank, rows_by_type
+from torpca._estimators.words import count, reason_for_rank, rows_by_type
+from torpca._words import percent
 from torpca.datasets import make_outlier_subspace
 
 ESTIMATORS = [
@@ -197,13 +198,13 @@ def test_tensors_have_a_summary_too(rows):
     ("share", "words"),
     [
         (0.0, "0 %"),
-        (1e-7, "< 0.01 %"),
-        (0.0004, "0.04 %"),
+        (1e-7, "less than 0.1 %"),
+        (0.0014, "0.1 %"),
         (0.034, "3.4 %"),
         (0.5, "50 %"),
         (0.983, "98.3 %"),
-        (0.9996, "99.96 %"),
-        (0.999999, "> 99.99 %"),
+        (0.9994, "99.9 %"),
+        (0.999999, "more than 99.9 %"),
         (1.0, "100 %"),
         (1.0 + 2e-16, "100 %"),
     ],
@@ -217,4 +218,4 @@ def test_numbers_in_words():
     assert words == ["1.2", "10", "12", "2,242", "3e+07", "inf"]
     assert flagged_rows({"regular": 5, "orthogonal": 0}) == "none of 5"
     text = flagged_rows({"regular": 980, "good leverage": 0, "orthogonal": 20})
-    assert text == "20 of 1,000 (2.0 %): 20 orthogonal"
+    assert text == "20 of 1,000 (2 %): 20 orthogonal"

@@ -13,7 +13,7 @@ from torpca._core.result import RobustSubspace
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 from torpca.rivals import _row_weight
-from torpca.rivals._door import open_table
+from torpca.rivals._door import checked_table
 from torpca.rivals._gaps import leaving
 from torpca.rivals._nuclear import shrink_singular_values
 from torpca.rivals._outlier_pursuit import outlier_pursuit
@@ -433,7 +433,7 @@ def test_singular_values_are_made_smaller_as_a_decomposition_has_them(shape):
 
 def test_split_keeps_what_was_found():
     X = some_rows((20, 4))
-    found, table = spherical_pca(X, 2), replace(open_table(X, 2), unit=4.0)
+    found, table = spherical_pca(X, 2), replace(checked_table(X, 2), unit=4.0)
     both = split(found, table, X, 2.0 * X)
     np.testing.assert_array_equal(both.low_rank, 4.0 * X)
     np.testing.assert_array_equal(both.rest, 8.0 * X)

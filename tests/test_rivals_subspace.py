@@ -71,7 +71,7 @@ def error(found, V):
 # ---- figures of RIVALS.md ------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @impatient
 @each_rival
 def test_as_many_cells_at_the_oracle_as_others_measured(rival):
@@ -80,7 +80,7 @@ def test_as_many_cells_at_the_oracle_as_others_measured(rival):
     assert sum(e < 10**0.2 * oracle for e, oracle in errors) >= FIGURES[rival][0]
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @impatient
 @each_rival
 def test_as_many_exact_cells_as_others_measured(rival):

@@ -24,6 +24,7 @@ def name(request, monkeypatch):
     return name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [

@@ -75,6 +75,7 @@ def test_the_last_thread_out_puts_the_threads_back():
     assert threads_of_all() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoilt", [False, True])
 def test_fits_in_a_pool_of_threads_leave_blas_as_it_was(spoilt):
     before = threads_of_all()

@@ -60,6 +60,7 @@ def test_bad_rows_outlast_the_first_iteration(lines):
     assert min(steps) >= 10
 
 
+@pytest.mark.slow
 def test_bad_rows_on_a_line_and_in_a_plane_are_tried_by_all_centred_or_not(lines):
     settings = [line["setting"] for line in lines[theorems.graded_rows]]
     for name in ("torp:", "torp, rho by grid", "torp_n", "torp_bin", "torp_g"):

@@ -50,3 +50,20 @@ def test_a_wrong_use_is_found(tmp_path, cache):
     said = mypy(path, cache)
     assert 'Revealed type is "torpca._estimators.robust.OutlierRobustPCA"' in said
     assert 'expression has type "int", variable has type "str"' in said
+
+
+def test_names_that_python_loads_late_are_known_and_others_are_not(tmp_path, cache):
+    path = tmp_path / "names.py"
+    path.write_text(
+        "import torpca\n"
+        "reveal_type(torpca.plots.ScreeDisplay.from_estimator)\n"
+        "reveal_type(torpca.testing.RowSourceContract())\n"
+        "reveal_type(torpca.metrics.subspace_error)\n"
+        "torpca.RobustPCA\n"
+        "from torpca import nonsense\n"
+    )
+    said = mypy(path, cache)
+    assert said.count("Revealed type is") == 3
+    assert "Any" not in said.splitlines()[1]
+    assert 'Module has no attribute "RobustPCA"' in said
+    assert 'Module "torpca" has no attribute "nonsense"' in said

@@ -10,25 +10,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torpca._advice import LOOKED_AT, advice
+from torpca._bands import is_profile, named_bands
+from torpca._causes import Cause, causes
 from torpca._core.loop import Iteration
 from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._estimators.stability import Stability
+from torpca._explain import Explanation, explanation
+from torpca._kinds import some_of
 from torpca._missing.cell_map import CellMap, notable_cells
 from torpca._missing.completion import Filled
 from torpca._missing_cells import MissingCells, missing_cells, none_missing
 from torpca._names import feature_names
-from torpca._ordinary import largest_angle, ordinary_pca
+from torpca._ordinary import largest_angle, ordinary_flags, ordinary_pca
+from torpca._provenance import Baseline, Provenance
 from torpca._select.rank import RankChoice
 from torpca._shares import signed_shares
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
+from torpca._stats.cusum import Reference, reference_by_law, reference_of
+from torpca._usual import Usual, usual_values
 
-# Features named for a row, and flagged rows, the most extreme, for which all are kept: so many of
-# them, fewer if they are long, but no fewer than a summary speaks of.
-TOP_FEATURES, DETAILED, DETAILED_NUMBERS, LEAST_DETAILED = 5, 200, 2**24, 10
-# Good rows that are explained as well: of more, some.
-SAMPLED = 20_000
+# Flagged rows, the most extreme, for which shares of all features are kept: so many of them, fewer
+# if they are long, but no fewer than a summary speaks of.
+DETAILED, DETAILED_NUMBERS, LEAST_DETAILED = 200, 2**24, 10
+# Features that explain a row, at most; rows that are explained, and numbers in them.
+TOP_FEATURES, EXPLAINED, EXPLAINED_NUMBERS = 3, 20_000, 2**22
 # Many times a limit; more can be no more than infinite.
 LARGEST = 1e300
 
@@ -41,6 +49,8 @@ class Dropped:
     """What they are called."""
     numbers: npt.NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     """Their numbers in the table, counted from 1."""
+    times: npt.NDArray[Any] | None = None
+    """When they were measured, if that is known."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +91,11 @@ class Answer:
     """Largest angle between the two subspaces, in degrees."""
     extreme: npt.NDArray[np.intp] = field(repr=False)
     """Numbers of the flagged rows, the most extreme first."""
-    features: tuple[tuple[tuple[str, float], ...], ...] = field(repr=False)
-    """For each of these, the features that made it so, each with its share of the squared distance
-    that is farther beyond its limit: negative where the feature is too small."""
+    explanation: Explanation = field(repr=False)
+    """For these, or the most extreme of very many, the features that make them unusual."""
     contributions: Floats = field(repr=False)
-    """These shares (m, d) for all features and the first m of these rows."""
+    """For the first m of these rows, shares (m, d) of all features in the squared distance that is
+    farther beyond its limit: negative where the feature is too small."""
     rank: RankChoice
     history: tuple[Iteration, ...] = field(repr=False)
     converged: bool
@@ -93,14 +103,14 @@ class Answer:
     """What was left out or assumed before the fit."""
     warnings: tuple[str, ...] = ()
     """What the fit warned of."""
+    advice: tuple[str, ...] = ()
+    """What a look at the columns suggests."""
     cells: CellMap | None = field(default=None, repr=False)
     """Single cells of flagged rows and some others, where there are bad ones to speak of."""
     sampled: npt.NDArray[np.intp] = field(
         default_factory=lambda: np.zeros(0, dtype=np.intp), repr=False
     )
-    """Numbers of good rows in their order: all of them or, of many, some, ..."""
-    sampled_features: tuple[tuple[tuple[str, float], ...], ...] = field(default=(), repr=False)
-    """... and for each the features that put it where it is, as in `features`."""
+    """Numbers of good rows in their order: all of them or, of many, some."""
     new: bool = False
     """Whether the rows are others than those of the fit."""
     stability: Stability | None = None
@@ -109,6 +119,23 @@ class Answer:
     """How many cells are missing, and where."""
     dropped: Dropped = field(default_factory=lambda: Dropped(), repr=False)
     """Rows of the table that were left out because a cell is missing."""
+    scaled: bool = False
+    """Whether columns were divided by robust standard deviations."""
+    plain_flagged: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    """Rows that ordinary PCA would flag with limits of the same kind, (n,)."""
+    usual: Usual | None = field(default=None, repr=False)
+    """Values of some rows, and what is usual for the good ones."""
+    references: Mapping[str, Reference | None] = field(default_factory=dict, repr=False)
+    """What distances of good rows are, "score" and "orthogonal", for a CUSUM."""
+    baseline: Baseline | None = None
+    """For new rows: how many were flagged at the fit."""
+    provenance: Provenance | None = field(default=None, repr=False)
+    """What this was made from and by what."""
+    times_of_rows: npt.NDArray[Any] | None = field(default=None, repr=False)
+    """When each row was measured, (n,), if that is known: dates (datetime64), or numbers and times
+    of day as text; NaT and "" where there is none."""
+    limit: float = 0.99
+    """Share of Gaussian good rows that are within both limits."""
 
     @cached_property
     def unknown(self) -> npt.NDArray[np.intp]:
@@ -119,6 +146,35 @@ class Answer:
     def n_judged(self) -> int:
         """Number of the others."""
         return len(self.ids) - len(self.unknown)
+
+    @cached_property
+    def profile(self) -> bool:
+        """Whether the rows are spectra or the like: features in the order of their numbers."""
+        return is_profile(self.names)
+
+    @cached_property
+    def features(self) -> tuple[tuple[tuple[str, float], ...], ...]:
+        """For each explained row its features, each with its share: negative if it is too small.
+
+        Of spectra, bands of neighbours.
+        """
+        if self.profile:
+            return tuple(
+                tuple(named_bands(shares, self.names, TOP_FEATURES))
+                for shares in self.contributions
+            )
+        return tuple(
+            tuple(
+                (self.names[feature], float(np.copysign(share, value - expected)))
+                for feature, share, value, expected in zip(*columns, strict=True)
+            )
+            for columns in self.explanation.rows()
+        )
+
+    @cached_property
+    def causes(self) -> tuple[Cause, ...]:
+        """The flagged rows by what is wrong with them, the commonest cause first."""
+        return causes(self)
 
     @cached_property
     def numbered(self) -> bool:
@@ -139,12 +195,14 @@ def answer(
     warnings: Sequence[str] = (),
     missing: MissingCells | None = None,
     dropped: Dropped | None = None,
+    times_of_rows: npt.NDArray[Any] | None = None,
 ) -> Answer:
     """What a fitted `model` says about rows X (n, d): those it was fitted to, or `new` ones.
 
     `ids` are labels of the rows, by default their `numbers` in the table, which count from 1;
     `names` those of the features, by default what the model was told, or x0, x1, ... Cells that
-    are `missing` are counted unless somebody has; `dropped` are rows that were left out before.
+    are `missing` are counted unless somebody has; `dropped` are rows that were left out before;
+    `times_of_rows` says when rows were measured.
     """
     source = as_source(X)
     n, d = source.shape
@@ -155,11 +213,9 @@ def answer(
         names = getattr(model, "feature_names_in_", feature_names(d))
     names = tuple(str(name) for name in names)
     numbers = np.arange(1, n + 1) if numbers is None else numbers
-    plain = ordinary_pca(full, model.n_components_, bool(model.center), model._feature_scale)
-    shares = top_shares(model, full, judged.extreme)
-    sampled = np.flatnonzero(judged.types == "regular")
-    if len(sampled) > SAMPLED:
-        sampled = np.sort(np.random.default_rng(0).choice(sampled, SAMPLED, replace=False))
+    plain = ordinary_pca(full, model.n_components_, bool(model.center), model.subspace_.scale)
+    explained = judged.extreme[: max(LEAST_DETAILED, min(EXPLAINED, EXPLAINED_NUMBERS // d))]
+    sampled = some_of(np.flatnonzero(judged.types == "regular"))
     V = np.asarray(to_numpy(model.components_), dtype=np.float64)
     return Answer(
         title=title,
@@ -176,8 +232,8 @@ def answer(
         explained=np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64),
         plain_explained=plain.explained,
         angle=largest_angle(V.T, plain.V),
-        features=shares.named(names),
-        contributions=shares.all,
+        explanation=explanation(model, source.take(explained), TOP_FEATURES),
+        contributions=all_shares(model, full, judged.extreme),
         # Rows of a lower rank have fewer components than were chosen.
         rank=replace(model.rank_, rank=int(model.n_components_)),
         history=model.history_,
@@ -185,13 +241,63 @@ def answer(
         cells=notable_cells(model, X, judged.flagged, judged.times),
         notes=tuple(notes),
         warnings=tuple(warnings),
+        advice=() if new else advice_about(model, source, names, numbers),
         sampled=sampled,
-        sampled_features=top_shares(model, full, sampled).named(names),
         new=new,
         stability=None if new else getattr(model, "stability_", None),
         missing=missing,
         dropped=Dropped() if dropped is None else dropped,
+        scaled=model.subspace_.scale is not None,
+        plain_flagged=ordinary_flags(plain, float(np.finfo(source.dtype).eps)),
+        usual=usual_values(source, judged.extreme, sampled),
+        references=references(model, judged, new),
+        baseline=baseline_of(model) if new else None,
+        times_of_rows=times_of_rows,
+        limit=float(model.limit),
     )
+
+
+def baseline_of(model: OutlierRobustPCA) -> Baseline | None:
+    """How many rows of the fit were flagged, if the model knows it."""
+    counts = model._types_at_fit()
+    if not counts:
+        return None
+    flagged = sum(n for kind, n in counts.items() if kind not in ("regular", UNKNOWN))
+    return Baseline(sum(counts.values()), flagged)
+
+
+def references(model: OutlierRobustPCA, judged: Judged, new: bool) -> dict[str, Reference | None]:
+    """What the distances of good rows are: as the fit saw them, or for new rows its law of them."""
+    if not new:
+        good = judged.types == "regular"
+        return {
+            "score": reference_of(judged.score_distances[good]),
+            "orthogonal": reference_of(judged.orthogonal_distances[good]),
+        }
+    k, limits, others = model.n_components_, model.cutoffs_, model._new_rows
+    with np.errstate(over="ignore", under="ignore"):
+        squares = {"score": float(k), "orthogonal": float(np.sum(model.subspace_.noise**2))}
+    if others is not None:  # few rows: new ones are farther out than those the fit has seen
+        off = others.orthogonal * float(others.spread(np.sqrt(float(k))))
+        for name, limit in (("score", others.score), ("orthogonal", off)):
+            squares[name] *= (limit / limits[name]) ** 2 if limits[name] > 0 else 1.0
+    return {
+        "score": reference_by_law(squares["score"], k),
+        "orthogonal": reference_by_law(squares["orthogonal"], model.subspace_.freedom),
+    }
+
+
+def advice_about(
+    model: OutlierRobustPCA,
+    source: RowSource,
+    names: Sequence[str],
+    numbers: npt.NDArray[np.intp],
+) -> tuple[str, ...]:
+    """What a look at the columns suggests, from the first rows of a table."""
+    n, d = source.shape
+    some = np.arange(min(n, max(LEAST_DETAILED, min(LOOKED_AT, EXPLAINED_NUMBERS // max(d, 1)))))
+    scaled = model.subspace_.scale is not None
+    return tuple(advice(source.take(some), names, scaled=scaled, numbers=numbers[some]))
 
 
 @dataclass(frozen=True)
@@ -232,44 +338,14 @@ def without_holes(model: OutlierRobustPCA, source: RowSource, missing: MissingCe
     """
     if not np.any(missing.of_rows):
         return source
-    return Filled(source, model._completion(), source.shape[1] - missing.of_rows)
+    return Filled(source, model.subspace_.completion(), source.shape[1] - missing.of_rows)
 
 
 # ---- which features ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Shares:
-    """Signed shares of the features in the distances of some rows."""
-
-    places: npt.NDArray[np.intp]
-    """Numbers (m, p) of the features with the largest shares, the largest first."""
-    values: Floats
-    """These shares, (m, p)."""
-    all: Floats
-    """All shares, (at most DETAILED, d), of the first rows."""
-
-    def named(self, names: Sequence[str]) -> tuple[tuple[tuple[str, float], ...], ...]:
-        """The largest shares with the names of their features."""
-        return tuple(
-            tuple((names[j], share) for j, share in zip(places, values, strict=True))
-            for places, values in zip(self.places.tolist(), self.values.tolist(), strict=True)
-        )
-
-
-def top_shares(model: OutlierRobustPCA, source: Any, rows: npt.NDArray[np.intp]) -> Shares:
-    """Shares of the features in the distance of each of `rows` that is farther beyond its limit."""
+def all_shares(model: OutlierRobustPCA, source: Any, rows: npt.NDArray[np.intp]) -> Floats:
+    """Shares (m, d) of the features in the distance of the first m of `rows`, with their signs."""
     d = source.shape[1]
-    p = min(TOP_FEATURES, d)
-    places, values = np.zeros((len(rows), p), dtype=np.intp), np.zeros((len(rows), p))
     detailed = max(LEAST_DETAILED, min(DETAILED, DETAILED_NUMBERS // d))
-    everything = np.zeros((min(len(rows), detailed), d))
-    step = max(1, 2**20 // d)
-    for start in range(0, len(rows), step):
-        now = slice(start, min(start + step, len(rows)))
-        shares = signed_shares(model, source.take(rows[now]))
-        order = np.argsort(-np.abs(shares), axis=1, kind="stable")[:, :p]
-        places[now], values[now] = order, np.take_along_axis(shares, order, axis=1)
-        if start < len(everything):
-            everything[now.start : now.stop] = shares[: len(everything) - start]
-    return Shares(places, values, everything)
+    return signed_shares(model, source.take(rows[:detailed]))

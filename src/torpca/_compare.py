@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from torpca import rivals
 from torpca._core.problem import check_center
 from torpca._core.threshold import fraction_count
 from torpca._core.torp import torp
 from torpca._estimators.robust import OutlierRobustPCA
-from torpca._numbers import whole
 from torpca._ordinary import largest_angle, ordinary_pca
 from torpca._sources.base import Floats, to_numpy
-from torpca.rivals._door import Table, check_share, open_table
+from torpca._words import whole
+from torpca.rivals._door import Table, check_share, checked_table
 from torpca.rivals._principal import residual_squares
 
 # What is run when nothing is said: each of them takes about a second for 2000 x 50.
@@ -82,7 +83,7 @@ def compare(
     >>> found.table[0].n_dropped >= 100  # all bad rows, and one good one in a hundred
     True
     """
-    table = open_table(X, rank)
+    table = checked_table(X, rank)
     share = None if fraction is None else check_share("fraction", fraction)
     given = {"center": check_center(center), "random_state": random_state}
     if share is not None:
@@ -97,7 +98,7 @@ def compare(
 
 @dataclass(frozen=True)
 class Compared:
-    """What one method did. All but the first two and the last three are None if it failed."""
+    """What one method did; if it failed, most of this is None."""
 
     method: str
     seconds: float
@@ -115,6 +116,8 @@ class Compared:
     warnings: tuple[str, ...] = ()
     components: Any = field(default=None, repr=False, compare=False)
     """Orthonormal basis of the subspace, (rank, n_features), in NumPy."""
+    dropped: Any = field(default=None, repr=False, compare=False)
+    """Mask (n_samples,) of the rows that are not in the support, in NumPy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +189,8 @@ class Comparison:
 
 
 def _record(row: Compared) -> dict[str, Any]:
-    kept = {f.name: getattr(row, f.name) for f in fields(row) if f.name != "components"}
+    arrays = ("components", "dropped")
+    kept = {f.name: getattr(row, f.name) for f in fields(row) if f.name not in arrays}
     return {**kept, "warnings": list(row.warnings)}
 
 
@@ -235,8 +239,6 @@ def chosen(methods: Sequence[str] | None) -> dict[str, Run]:
     """Methods by name, in the order given; an error that lists them if one is not there."""
     # What is loaded when it is first used must not count as time of the method.
     import sklearn.covariance  # noqa: F401, PLC0415 (its import is slow)
-
-    from torpca import rivals  # noqa: PLC0415 (it is a part of the package that has this module)
 
     there: dict[str, Run] = {"OutlierRobustPCA": run_ours, "PCA": run_pca, "torp": run_torp}
     for name in rivals.__all__:
@@ -317,6 +319,7 @@ def measured(
         converged=bool(found.converged),
         warnings=said,
         components=basis.T,
+        dropped=~keep,
     )
 
 

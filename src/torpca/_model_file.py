@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from hashlib import blake2b
+from dataclasses import fields, is_dataclass
 from io import BytesIO
 from math import inf, isfinite
 from pathlib import Path
@@ -18,42 +16,23 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from torpca import __version__
 from torpca._atomic import atomic_write
 from torpca._core.loop import Iteration
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._estimators.stability import Refit, Stability
 from torpca._select.rank import RankChoice
-from torpca._sources.base import Floats, to_numpy
+from torpca._sources.base import to_numpy
 from torpca._stats.limits import NewRows
 
-FORMAT, VERSION = "torpca model", 3
+FORMAT, VERSION = "torpca model", 4
 # Fitted attributes that are stored as they are, one array of (n_components,) each.
 SPECTRUM = ("explained_variance", "explained_variance_ratio", "singular_values")
-ARRAYS = {"mean", "basis", "deviations", "rank_variances", *SPECTRUM}
-NOT_NEGATIVE = {
-    "deviations",
-    "feature_noise",
-    "feature_scale",
-    "rank_variances",
-    "seen",
-    *SPECTRUM,
-}
-NEW_ROWS = ("score", "orthogonal", "n")
-DTYPES = ("float32", "float64")
-# What zipfile and NumPy raise on bytes that are not theirs.
-DAMAGE = (
-    ValueError,
-    EOFError,
-    KeyError,
-    NotImplementedError,
-    OverflowError,
-    MemoryError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+# Arrays with entries below zero.
+SIGNED = ("mean", "basis")
 
 FROM_WHERE = "Give the model.npz that `torpca fit` or save_model wrote."
+AGAIN = "Copy it again from where it was made, or save the model again."
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -104,8 +83,8 @@ def save_model(
             "to_sklearn() for the coordinates of another estimator, or pickle it."
         )
     check_is_fitted(model)
-    arrays = {"header": _as_bytes(_header(model)), **_arrays(model)}
-    arrays["checksum"] = _checksum(arrays)
+    text = json.dumps(_plain(_header(model)), allow_nan=False).encode()
+    arrays = {"header": np.frombuffer(text, np.uint8), **_arrays(model)}
     return atomic_write(path, lambda file: np.savez(file, **arrays), force=force)  # type: ignore[arg-type]
 
 
@@ -128,7 +107,7 @@ def load_model(path: str | os.PathLike[str]) -> OutlierRobustPCA:
     Raises
     ------
     ModelFileError
-        The file is no model, was damaged or changed, or needs a newer torpca.
+        The file is no model, was damaged, or needs a newer torpca.
 
     See Also
     --------
@@ -148,12 +127,12 @@ def load_model(path: str | os.PathLike[str]) -> OutlierRobustPCA:
     """
     path = Path(path)
     arrays = _read(path)
-    header = _parse(path, arrays)
+    header = _read_header(path, arrays)
     try:
-        _check_shapes(header, arrays)
+        _check(header, arrays)
         return _restore(header, arrays)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        # The checksum holds, so this was written by something else than `save_model`.
+        # Nothing is damaged, so this was written by something else than `save_model`.
         raise ModelFileError(
             f"{path} has the form of a model, but its contents make none: {error}. Save the model "
             "again with torpca's save_model."
@@ -165,48 +144,31 @@ def load_model(path: str | os.PathLike[str]) -> OutlierRobustPCA:
 
 def _header(model: OutlierRobustPCA) -> dict[str, Any]:
     """All of the model that is not an array."""
-    from torpca import __version__  # noqa: PLC0415 (torpca imports this module)
-
-    rank = model.rank_
     return {
         "format": FORMAT,
         "format_version": VERSION,
         "torpca_version": __version__,
-        "parameters": {name: _plain(value) for name, value in model.get_params().items()},
+        "parameters": model.get_params(),
         "dtype": str(to_numpy(model.components_).dtype),
-        "n_features": int(model.n_features_in_),
-        "n_components": int(model.n_components_),
-        "n_samples": int(model.n_samples_),
+        "n_features": model.n_features_in_,
+        "n_components": model.n_components_,
+        "n_samples": model.n_samples_,
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", ())] or None,
-        "cutoffs": {name: _plain(float(limit)) for name, limit in model.cutoffs_.items()},
-        "new_rows": None if model._new_rows is None else asdict(model._new_rows),
-        "stability": None if model._stability is None else asdict(model._stability),
-        "offset": _plain(float(model.offset_)),
-        "noise_variance": _plain(float(model.noise_variance_)),
-        "freedom": float(model._freedom),
-        "rank": {
-            "rank": int(rank.rank),
-            "rule": rank.rule,
-            "gap": _plain(float(rank.gap)),
-            "explained": _plain(float(rank.explained)),
-        },
-        "converged": bool(model.converged_),
-        "history": [
-            {
-                "iteration": int(record.iteration),
-                "rank": int(record.rank),
-                "dropped": {name: int(count) for name, count in record.dropped.items()},
-                "n_kept": int(record.n_kept),
-                "subspace_change": _plain(float(record.subspace_change)),
-                "objective": _plain(float(record.objective)),
-            }
-            for record in model.history_
-        ],
+        "cutoffs": model.cutoffs_,
+        "new_rows": model._new_rows,
+        "stability": model._stability,
+        "offset": model.offset_,
+        "noise_variance": model.noise_variance_,
+        "freedom": model._freedom,
+        "rank": model.rank_,
+        "converged": model.converged_,
+        "history": model.history_,
+        "rows_by_type": model._types_at_fit(),
     }
 
 
 def _arrays(model: OutlierRobustPCA) -> Arrays:
-    """All of the model that is arrays, in this machine's or any other's little-endian floats."""
+    """All of the model that is arrays."""
     arrays = {
         "mean": model._mean,
         "basis": model._basis,
@@ -219,14 +181,9 @@ def _arrays(model: OutlierRobustPCA) -> Arrays:
         arrays["feature_scale"] = model._feature_scale
     if model._new_rows is not None:
         arrays["seen"] = model._seen
-    return {name: _packed(np.asarray(array)) for name, array in arrays.items()}
-
-
-def _packed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Without gaps, little-endian, and in the order of axes it has."""
-    # Products of the same numbers in another order round differently.
-    columns = array.ndim == 2 and abs(array.strides[0]) < abs(array.strides[1])
-    return np.array(array, dtype=array.dtype.newbyteorder("<"), order="F" if columns else "C")
+    # Without gaps, and with the order of axes they have (K), which NumPy does not keep if there
+    # are gaps: products of the same numbers in another order round differently.
+    return {name: np.array(array, order="K") for name, array in arrays.items()}
 
 
 def _restore(header: Mapping[str, Any], arrays: Arrays) -> OutlierRobustPCA:
@@ -234,18 +191,21 @@ def _restore(header: Mapping[str, Any], arrays: Arrays) -> OutlierRobustPCA:
     model = OutlierRobustPCA(**header["parameters"])
     model._validate_params()
     dtype = np.dtype(header["dtype"])
+    # In this machine's byte order, and in the order of axes they have.
+    arrays = {name: array.astype(np.float64, order="K") for name, array in arrays.items()}
 
     model._mean, model._basis, model._deviations = (
-        _floats(arrays[name]) for name in ("mean", "basis", "deviations")
+        arrays[name] for name in ("mean", "basis", "deviations")
     )
-    scale = arrays.get("feature_scale")
-    model._feature_scale = None if scale is None else _floats(scale)
+    model._feature_scale = scale = arrays.get("feature_scale")
     model._training = _NotStored()  # type: ignore[assignment]
+    model.offset_ = _number(header, "offset")
+    model.noise_variance_ = _number(header, "noise_variance")
     d, k = model._basis.shape
     if "feature_noise" in arrays:
-        model._feature_noise, model._freedom = _floats(arrays["feature_noise"]), header["freedom"]
+        model._feature_noise, model._freedom = arrays["feature_noise"], header["freedom"]
     else:  # before version 3: the same in all features
-        left_over = np.sqrt(_number(header["noise_variance"]) * max(d - k, 0) / d)
+        left_over = np.sqrt(model.noise_variance_ * max(d - k, 0) / d)
         model._feature_noise, model._freedom = np.full(d, left_over), float(max(d - k, 1))
 
     model.components_ = np.ascontiguousarray(model._basis.T).astype(dtype)
@@ -253,56 +213,52 @@ def _restore(header: Mapping[str, Any], arrays: Arrays) -> OutlierRobustPCA:
     model.scale_ = None if scale is None else scale.astype(dtype)
     for name in SPECTRUM:
         setattr(model, f"{name}_", arrays[name].astype(dtype))
-    model.noise_variance_ = _number(header["noise_variance"])
 
-    model.n_features_in_, model.n_components_ = header["n_features"], header["n_components"]
+    model.n_features_in_, model.n_components_ = d, k
     model.n_samples_ = int(header["n_samples"])
     if header["feature_names"] is not None:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
 
-    model.cutoffs_ = {name: _number(header["cutoffs"][name]) for name in ("score", "orthogonal")}
+    model.cutoffs_ = _numbers(header["cutoffs"], "score", "orthogonal")
     limits = header.get("new_rows")  # version 1 has none
     if limits is not None:
-        model._new_rows = NewRows(**{name: _number(limits[name]) for name in NEW_ROWS})
-        model._seen = _floats(arrays["seen"])
-    model.offset_ = _number(header["offset"])
-    model._probe, model._stability = None, _stability(header.get("stability"))
+        model._new_rows = NewRows(**_numbers(limits, "score", "orthogonal", "n"))
+        model._seen = arrays["seen"]
+    model._probe, model._stability = None, None
+    if (found := header.get("stability")) is not None:
+        refits = tuple(Refit(**refit) for refit in found["refits"])
+        model._stability = Stability(**{**found, "refits": refits})
+    model._rows_by_type = _counts(header.get("rows_by_type"))
 
-    rank = header["rank"]
-    model.rank_ = RankChoice(
-        rank=int(rank["rank"]),
-        rule=str(rank["rule"]),
-        variances=_floats(arrays["rank_variances"]),
-        gap=_number(rank["gap"]),
-        explained=_number(rank["explained"]),
-    )
+    rank = {**header["rank"], **_numbers(header["rank"], "gap", "explained")}
+    model.rank_ = RankChoice(**rank, variances=arrays["rank_variances"])
     model.history_ = tuple(
-        Iteration(
-            iteration=int(record["iteration"]),
-            rank=int(record["rank"]),
-            dropped={str(name): int(count) for name, count in record["dropped"].items()},
-            n_kept=int(record["n_kept"]),
-            subspace_change=_number(record["subspace_change"]),
-            objective=_number(record["objective"]),
-        )
+        Iteration(**{**record, **_numbers(record, "subspace_change", "objective")})
         for record in header["history"]
     )
     model.n_iter_, model.converged_ = len(model.history_), bool(header["converged"])
     return model
 
 
-def _stability(found: Any) -> Stability | None:
-    """What a header says of other fits; None if it says nothing."""
+def _counts(found: Any) -> dict[str, int] | None:
+    """Numbers of rows by type; None if a header has none."""
     if found is None:
         return None
-    refits = tuple(Refit(**refit) for refit in found["refits"])
-    return Stability(**{**found, "refits": refits})
+    counts = {str(kind): count for kind, count in found.items()}
+    if not all(type(count) is int and count >= 0 for count in counts.values()):
+        raise ValueError(f"numbers of rows of each type are {found!r:.80}")
+    return counts
 
 
 def _plain(value: Any) -> Any:
     """`value` as JSON can hold it: infinity is null, and so is a random generator."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
+    if is_dataclass(value):  # its arrays are stored beside the header
+        held = {field.name: getattr(value, field.name) for field in fields(value)}
+        value = {k: v for k, v in held.items() if not isinstance(v, np.ndarray | None)}
+    if isinstance(value, Mapping):
+        return {name: _plain(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     if isinstance(value, float) and not isfinite(value):
@@ -310,16 +266,16 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int | float | str) else None
 
 
-def _number(value: Any) -> float:
+def _number(values: Mapping[str, Any], name: str) -> float:
     """A float from JSON."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise TypeError(f"{value!r} is not a number")
-    return inf if value is None else float(value)
+    value = inf if values[name] is None else values[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} is {value!r}, and not a number")
+    return float(value)
 
 
-def _floats(array: npt.NDArray[Any]) -> Floats:
-    """In this machine's byte order, and in the order of axes it has."""
-    return array.astype(np.float64, order="K")
+def _numbers(values: Mapping[str, Any], *names: str) -> dict[str, float]:
+    return {name: _number(values, name) for name in names}
 
 
 class _NotStored:
@@ -338,8 +294,7 @@ class _NotStored:
 def _read(path: Path) -> Arrays:
     """All arrays of a file, whatever they mean."""
     try:
-        with path.open("rb") as file:
-            data = file.read()
+        data = path.read_bytes()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise type(error)(f"could not read the model {path}: {reason}. {FROM_WHERE}") from error
@@ -347,113 +302,78 @@ def _read(path: Path) -> Arrays:
         raise ModelFileError(f"{path} is not a model of torpca. {FROM_WHERE}")
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
-            return {
-                entry.filename.removesuffix(".npy"): _array(archive, entry)
-                for entry in archive.infolist()
-            }
-    except DAMAGE as error:
-        raise ModelFileError(
-            f"{path} is damaged or cut short: {_short(error)}. Copy it again from where it was "
-            "made, or save the model again."
-        ) from error
+            # Uncompressed, so that a small file cannot ask for a large part of the memory.
+            if any(entry.compress_type for entry in archive.infolist()):
+                raise ValueError("it is compressed, which torpca never does")
+            # Each to its last byte, also if it says that it is shorter: then zip checks its CRC.
+            contents = {name: BytesIO(archive.read(name)) for name in archive.namelist()}
+        return {
+            name.removesuffix(".npy"): np.lib.format.read_array(content, allow_pickle=False)
+            for name, content in contents.items()
+        }
+    except Exception as error:  # zipfile and NumPy raise many kinds on bytes that are not theirs
+        reason = " ".join(str(error).split())[:120].rstrip(".") or type(error).__name__
+        raise ModelFileError(f"{path} is damaged or cut short: {reason}. {AGAIN}") from error
 
 
-def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
-    """One array of the archive."""
-    # Uncompressed, so that a small file cannot ask for a large part of the memory.
-    if entry.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"the part {entry.filename!r} is compressed, which torpca never does")
-    array: npt.NDArray[Any] = np.lib.format.read_array(
-        BytesIO(archive.read(entry)), allow_pickle=False
-    )
-    return array
-
-
-def _parse(path: Path, arrays: Arrays) -> dict[str, Any]:
-    """Header of a file that is a model, whole, unchanged, and of a version we know."""
+def _read_header(path: Path, arrays: Arrays) -> dict[str, Any]:
+    """Header of a file that is a model of a version we know, taken from the arrays."""
     try:
-        header = json.loads(arrays["header"].tobytes())
-        is_model = header["format"] == FORMAT
+        header: dict[str, Any] = json.loads(arrays.pop("header").tobytes())
         version, written_by = header["format_version"], str(header["torpca_version"])
-    except (*DAMAGE, TypeError, RecursionError):
+        is_model = header["format"] == FORMAT
+    except (KeyError, TypeError, ValueError, RecursionError):
         is_model = False
     if not is_model:
         raise ModelFileError(
             f"{path} is an archive of arrays, but not a model of torpca. {FROM_WHERE}"
         )
-    # Before the checksum: another version may compute it in another way.
     if type(version) is not int or version < 1:
         raise ModelFileError(
             f"{path} says that its format has version {version!r:.40}, and versions are numbers "
             "from 1. Save the model again."
         )
     if version > VERSION:
-        from torpca import __version__  # noqa: PLC0415 (torpca imports this module)
-
         raise ModelFileError(
             f"{path} has version {version} of the format, and torpca {__version__} reads versions "
             f"up to {VERSION}. Install torpca {written_by:.40}, which wrote it, or a newer one: "
             "pip install --upgrade torpca."
         )
-    stored = arrays.pop("checksum", np.zeros(0))
-    if stored.tobytes() != _checksum(arrays).tobytes():
-        raise ModelFileError(
-            f"{path} was changed after it was written: its checksum does not fit its contents. "
-            "Copy it again from where it was made, or save the model again."
-        )
-    return dict(header)
+    if version < 4:
+        arrays.pop("checksum", None)  # zip has one of its own
+    return header
 
 
-def _check_shapes(header: Mapping[str, Any], arrays: Arrays) -> None:
+def _check(header: Mapping[str, Any], arrays: Arrays) -> None:
     """Raise unless all arrays are there, finite, and of the sizes that the header gives."""
     d, k = header["n_features"], header["n_components"]
     if type(d) is not int or type(k) is not int or not 0 <= k <= d or d < 1:
         raise ValueError(f"{k!r} components of {d!r} features")
-    if header["dtype"] not in DTYPES:
+    if header["dtype"] not in ("float32", "float64"):
         raise ValueError(f"numbers of type {header['dtype']!r}")
-    shapes = {"mean": (d,), "feature_scale": (d,), "basis": (d, k), "deviations": (k,)}
-    shapes["feature_noise"] = (d,)
-    shapes |= {name: (k,) for name in SPECTRUM}
-    wanted = ARRAYS | ({"feature_scale"} if header["parameters"]["scale"] else set())
-    if header.get("new_rows") is not None:
-        wanted = wanted | {"seen"}
-    if header["format_version"] >= 3:
-        wanted = wanted | {"feature_noise"}
-        if not _number(header["freedom"]) >= 1:
-            raise ValueError(f"{header['freedom']!r} degrees of freedom")
-    if set(arrays) - {"header"} != wanted:
-        raise ValueError(f"it holds the arrays {sorted(arrays)}, and not {sorted(wanted)}")
-    for name in sorted(wanted):
-        array = arrays[name]
-        if array.dtype.kind != "f" or array.shape != shapes.get(name, (array.size,)):
-            raise ValueError(f"{name} has type {array.dtype} and shape {array.shape}")
-        # Variances of very long rows are beyond the largest float; what places rows never is.
-        if np.any(np.isnan(array) if name in SPECTRUM else ~np.isfinite(array)):
-            raise ValueError(f"{name} has an entry that is not finite")
-        if name in NOT_NEGATIVE and np.any(array < 0):
-            raise ValueError(f"{name} has a negative entry")
-    if np.any(np.diff(arrays.get("seen", np.zeros(1))) < 0):
-        raise ValueError("seen is not in ascending order")
     names = header["feature_names"]
     if names is not None and (len(names) != d or not all(isinstance(n, str) for n in names)):
         raise ValueError(f"the names of the features are not {d} texts")
 
-
-def _checksum(arrays: Arrays) -> npt.NDArray[np.uint8]:
-    """BLAKE2b digest (32,) of the names, types, shapes and contents of arrays."""
-    digest = blake2b(digest_size=32)
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(json.dumps([name, array.dtype.str, array.shape]).encode() + b"\n")
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return np.frombuffer(digest.digest(), dtype=np.uint8)
-
-
-def _as_bytes(header: Mapping[str, Any]) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(header, allow_nan=False).encode("ascii"), dtype=np.uint8)
-
-
-def _short(error: BaseException) -> str:
-    """First line of an error's message, without its full stop."""
-    lines = str(error).splitlines() or [type(error).__name__]
-    return lines[0][:120].rstrip(".")
+    shapes: dict[str, Any] = {"mean": (d,), "basis": (d, k), "deviations": (k,)}
+    shapes |= {"rank_variances": None, **dict.fromkeys(SPECTRUM, (k,))}  # None: of any length
+    if header["parameters"]["scale"]:
+        shapes["feature_scale"] = (d,)
+    if header.get("new_rows") is not None:
+        shapes["seen"] = None
+    if header["format_version"] >= 3:
+        shapes["feature_noise"] = (d,)
+        if not _number(header, "freedom") >= 1:
+            raise ValueError(f"{header['freedom']!r} degrees of freedom")
+    if set(arrays) != set(shapes):
+        raise ValueError(f"it holds the arrays {sorted(arrays)}, and not {sorted(shapes)}")
+    for name, array in arrays.items():
+        if array.dtype.kind != "f" or array.shape != (shapes[name] or (array.size,)):
+            raise ValueError(f"{name} has type {array.dtype} and shape {array.shape}")
+        # Variances of very long rows are beyond the largest float; what places rows never is.
+        if np.any(np.isnan(array) if name in SPECTRUM else ~np.isfinite(array)):
+            raise ValueError(f"{name} has an entry that is not finite")
+        if name not in SIGNED and np.any(array < 0):
+            raise ValueError(f"{name} has a negative entry")
+    if np.any(np.diff(arrays.get("seen", np.zeros(1))) < 0):
+        raise ValueError("seen is not in ascending order")

@@ -17,16 +17,17 @@ import numpy.typing as npt
 
 from torpca._answer import Answer
 from torpca._atomic import atomic_write
-from torpca._bands import main_bands, shortened
+from torpca._causes import because_of, brief_reasons, cause_words, kinds_words, span_words
 from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.settled import still_moving
-from torpca._estimators.words import reason_for_rank
+from torpca._estimators.words import reason_for_rank, stability_words
 from torpca._missing_words import how_much, missing_summary, what_was_done
 from torpca._names import FROM_ONE
-from torpca._numbers import counted, figures, whole
+from torpca._times import shown_times
+from torpca._words import counted, figures, percent, printable, whole
 
-# Rows shown in a summary, and features for each of them in its text.
-MOST_EXTREME, FEATURES_IN_TEXT = 10, 3
+# Rows and causes in a summary, and causes in its text.
+MOST_EXTREME, MOST_CAUSES, CAUSES_IN_TEXT = 10, 20, 6
 # Rows made into text at a time, so that a long table takes little memory.
 ROWS_AT_ONCE = 20_000
 KINDS = ("bad leverage", "orthogonal", "good leverage")
@@ -51,12 +52,14 @@ def scores_table(answer: Answer) -> dict[str, npt.NDArray[Any]]:
     Returns
     -------
     dict of ndarray of shape (n,)
-        "row", its id, or if it has none its number in the table, counted from 1;
-        "label", "outlier" for all that `predict` labels -1, "unknown" for rows that cannot be
-        judged, and else "inlier"; "type"; "score_distance"; "orthogonal_distance"; "pc1" to "pck",
-        the coordinates on the components; "top_features", for outliers the features that made them
-        so, each with its signed share of the squared distance, such as "x3 +61%, x7 -20%" (x3 is
-        too large and x7 too small), and for others nothing.
+        "row", its id, or if it has none its number in the table, counted from 1; "time", if
+        it is known when rows were measured;
+        "label", "outlier" for rows off the model, "extreme" for those that are only far out in it
+        (good leverage), "unknown" for rows that cannot be judged, and else "inlier": `predict`
+        labels the first two -1; "type"; "times_limit", the larger of the two distances in units of
+        its limit; "score_distance"; "orthogonal_distance"; "pc1" to "pck", the coordinates on the
+        components; "top_features", for the first two the features that explain them, such as
+        "rpm 0, usually 1,390 to 1,510 given the others", and for others nothing.
 
     Notes
     -----
@@ -69,20 +72,25 @@ def scores_table(answer: Answer) -> dict[str, npt.NDArray[Any]]:
     >>> from torpca._answer import answer
     >>> from torpca.datasets import make_outlier_subspace
     >>> X = make_outlier_subspace(300, 6, 2, 0.2, noise=0.01, random_state=0).X
-    >>> list(scores_table(answer(OutlierRobustPCA(2).fit(X), X)))
-    ['row', 'label', 'type', 'score_distance', 'orthogonal_distance', 'pc1', 'pc2', 'top_features']
+    >>> list(scores_table(answer(OutlierRobustPCA(2).fit(X), X)))  # doctest: +NORMALIZE_WHITESPACE
+    ['row', 'label', 'type', 'times_limit', 'score_distance', 'orthogonal_distance', 'pc1', 'pc2',
+    'top_features']
     """
-    top = np.full(len(answer.ids), "", dtype=object)
-    top[answer.extreme] = [_features_text(features) for features in answer.features]
+    why = np.full(len(answer.ids), "", dtype=object)
+    known = range(len(answer.features))
+    why[answer.extreme[: len(known)]] = [because_of(answer, i, str) for i in known]
     label = np.where(answer.flagged, "outlier", "inlier")
+    label = np.where(answer.types == "good leverage", "extreme", label)
     table: dict[str, npt.NDArray[Any]] = {
         "row": answer.ids,
+        **({} if answer.times_of_rows is None else {"time": answer.times_of_rows}),
         "label": np.where(answer.types == UNKNOWN, UNKNOWN, label),
         "type": answer.types,
+        "times_limit": np.where(answer.types == UNKNOWN, np.nan, answer.times),
         "score_distance": answer.score_distances,
         "orthogonal_distance": answer.orthogonal_distances,
         **{f"pc{j}": column for j, column in enumerate(answer.scores.T, start=1)},
-        "top_features": top,
+        "top_features": why,
     }
     return _with_dropped(table, answer) if len(answer.dropped.ids) else table
 
@@ -93,6 +101,9 @@ def _with_dropped(table: dict[str, npt.NDArray[Any]], answer: Answer) -> dict[st
     order = np.argsort(np.concatenate([answer.numbers, dropped.numbers]), kind="stable")
     lines = {"row": dropped.ids, "label": np.full(m, UNKNOWN), "type": np.full(m, DROPPED)}
     lines["top_features"] = np.full(m, "", dtype=object)
+    if "time" in table:
+        none = np.full(m, np.datetime64("NaT") if table["time"].dtype.kind == "M" else "")
+        lines["time"] = none if dropped.times is None else dropped.times
     nothing = np.full(m, np.nan)
     return {
         name: np.concatenate([column, lines.get(name, nothing)])[order]
@@ -163,7 +174,9 @@ def _blocks(table: dict[str, npt.NDArray[Any]]) -> Iterator[list[list[Any]]]:
         parts = [column[start : start + ROWS_AT_ONCE] for column in table.values()]
         block = [part.tolist() for part in parts]
         for place, name in enumerate(table):
-            if name in ("row", "top_features"):
+            if parts[place].dtype.kind == "M":
+                block[place] = shown_times(parts[place]).tolist()
+            elif name in ("row", "top_features", "time"):
                 block[place] = [no_formula(text) for text in block[place]]
             elif parts[place].dtype.kind == "f" and np.isnan(parts[place]).any():
                 # What is not known is an empty cell.
@@ -179,6 +192,8 @@ def no_formula(text: str) -> str:
 
 def _arrow(pyarrow: Any, column: npt.NDArray[Any]) -> Any:
     """A column as pyarrow has it."""
+    if column.dtype.kind == "M":  # Arrow's days are no moments, and other programs want one kind
+        return pyarrow.array(column.astype("M8[us]"))
     if column.dtype.kind == "f":
         return pyarrow.array(np.ascontiguousarray(column), from_pandas=True)  # NaN is null
     try:
@@ -206,19 +221,27 @@ def summary(answer: Answer) -> dict[str, Any]:
         "rank": "components", the "rule" that chose their number, that rule in words ("reason"),
         the "gap" after the last of them and the share "explained" of the variance that the rank
         was chosen from;
-        "flagged": "rows" in all, their "share", and the number of each type;
+        "flagged": "rows" in all, their "share", how many are "off_the_model" and how many
+        "merely_extreme" (far out in it), and the number of each type; of new rows also
+        the "share_at_fit", None if the model does not know it;
         "missing": how many "cells" are, as a "share" of all, in how many "rows", how many rows
         were "dropped" for it and how many have too few cells to be judged ("unknown"), the
         "columns" with most missing cells, and the shares of the cells that are missing in flagged
         and in other rows;
+        "scaled": whether columns were divided by robust standard deviations;
         "limits" on the two distances;
+        "causes": the flagged rows by what is wrong with them, the commonest first: the "cause", its
+        "features", how many "rows", and "where" they are;
         "most_extreme": up to ten rows, each with its id ("row"), its "number" in the table,
-        counted from 1, its "type", distances, how many "times_limit" the larger of them is, and
-        the "features" that made it so, with signed shares of the squared distance;
+        counted from 1, its "time" if it is known, its "type", distances, how many "times_limit"
+        the larger of them is, and the "features" that explain it, each with its "value", what was
+        "expected", the usual range from "low" to "high", and its "share" of the squared distance;
+        of spectra, bands, each with a share that is negative where it is too low;
         "variance_explained": in all and "by_component", "without_bad_rows" by our components
         and "with_bad_rows" by those of ordinary PCA;
         "angle_to_ordinary_pca": the largest angle between the two subspaces, in degrees; of new
         rows neither this nor the variance "with_bad_rows" says anything, and they are None;
+        "advice": what a look at the columns suggests;
         "iterations", "converged", "notes", "warnings": of the fit. What is infinite is None.
 
     Examples
@@ -248,10 +271,23 @@ def summary(answer: Answer) -> dict[str, Any]:
         "flagged": {
             "rows": flagged,
             "share": flagged / n if n else 0.0,
+            "off_the_model": int(np.count_nonzero(np.isin(answer.types, KINDS[:2]))),
+            "merely_extreme": int(np.count_nonzero(answer.types == KINDS[2])),
+            **({"share_at_fit": _share_at_fit(answer)} if answer.new else {}),
             **{kind: int(np.count_nonzero(answer.types == kind)) for kind in KINDS},
         },
         "missing": missing_summary(answer),
+        "scaled": answer.scaled,
         "limits": {name: _number(limit) for name, limit in answer.cutoffs.items()},
+        "causes": [
+            {
+                "cause": cause.words,
+                "features": list(cause.features),
+                "rows": len(cause.rows),
+                "where": span_words(answer, cause.rows),
+            }
+            for cause in answer.causes[:MOST_CAUSES]
+        ],
         "most_extreme": [
             _row(answer, place) for place in range(len(answer.extreme))[:MOST_EXTREME]
         ],
@@ -268,6 +304,7 @@ def summary(answer: Answer) -> dict[str, Any]:
         "angle_to_ordinary_pca": None if answer.new else _number(answer.angle),
         "iterations": len(answer.history),
         "converged": bool(answer.converged),
+        "advice": list(answer.advice),
         "notes": list(answer.notes),
         "warnings": list(answer.warnings),
     }
@@ -283,14 +320,42 @@ def _row(answer: Answer, place: int) -> dict[str, Any]:
     return {
         "row": str(answer.ids[at]),
         "number": int(answer.numbers[at]),
+        **_time(answer, at),
         "type": str(answer.types[at]),
         "score_distance": _number(distances["score"]),
         "orthogonal_distance": _number(distances["orthogonal"]),
         "times_limit": _number(float(answer.times[at])),
-        "features": [
-            {"name": name, "share": _number(share)} for name, share in answer.features[place]
-        ],
+        "features": _features(answer, place),
     }
+
+
+def _features(answer: Answer, place: int) -> list[dict[str, Any]]:
+    """What explains one of the most extreme rows."""
+    if answer.profile:
+        return [{"name": name, "share": _number(share)} for name, share in answer.features[place]]
+    found = answer.explanation
+    return [
+        {
+            "name": answer.names[found.features[place, s]],
+            "value": _number(found.values[place, s]),
+            "expected": _number(found.expected[place, s]),
+            "low": _number(found.low[place, s]),
+            "high": _number(found.high[place, s]),
+            "share": _number(found.shares[place, s]),
+        }
+        for s in range(int(found.count[place]))
+    ]
+
+
+def _share_at_fit(answer: Answer) -> float | None:
+    """Share of the rows of the fit that were flagged, if that is known."""
+    return None if answer.baseline is None else answer.baseline.share
+
+
+def _time(answer: Answer, at: int) -> dict[str, str]:
+    """When a row was measured, if that is known."""
+    times = answer.times_of_rows
+    return {} if times is None else {"time": str(shown_times(times[at : at + 1])[0])}
 
 
 def _number(value: Any) -> float | None:
@@ -321,9 +386,13 @@ def summary_text(answer: Answer) -> str:
     facts = {
         "components": f"{rank['components']}, {rank['reason']}",
         "flagged": f"{whole(flagged['rows'])} of {counted(told['rows'], 'row')} "
-        f"({flagged['share']:.1%}): "
-        + ", ".join(f"{whole(flagged[kind])} {kind}" for kind in KINDS),
+        f"({flagged['share']:.1%})" + f": {kinds_words(answer)}" * bool(flagged["rows"]),
+        "columns": "scaled" if answer.scaled else "not scaled",
     }
+    if answer.baseline is not None:
+        facts["compared"] = (
+            f"{percent(flagged['share'])} flagged now, {percent(answer.baseline.share)} at the fit"
+        )
     if told["missing"]["cells"]:
         facts["missing"] = f"{how_much(answer)}: {what_was_done(answer)}"
     if not answer.new:
@@ -342,11 +411,29 @@ def summary_text(answer: Answer) -> str:
     size = f"{counted(told['rows'], 'row')} of {counted(told['features'], 'feature')}"
     lines = [f"{title}: {size}", ""]
     lines += [f"  {name:<{width}}  {value}" for name, value in facts.items()]
+    for sentence in stability_words(answer.stability, len(answer.ids)):
+        lines.append(f"  {sentence.replace('this number', 'the number of components')}")
+    if answer.causes:
+        lines += ["", "causes", *(f"  {line}" for line in _cause_lines(answer))]
     lines += ["", *_extreme_lines(answer, told)]
-    for name in ("notes", "warnings"):
+    for name in ("advice", "notes", "warnings"):
         if told[name]:
             lines += ["", name, *(f"  {printable(text, 1000)}" for text in told[name])]
     return "\n".join(lines)
+
+
+def _cause_lines(answer: Answer) -> list[str]:
+    """The commonest causes, a line each."""
+    shown = answer.causes[:CAUSES_IN_TEXT]
+    counts = [counted(len(cause.rows), "row") for cause in shown]
+    said = [cause_words(answer, cause, lambda text: printable(text, 90)) for cause in shown]
+    width = max(map(len, counts))
+    lines = [f"{count:>{width}}  {words}" for count, words in zip(counts, said, strict=True)]
+    others = answer.causes[CAUSES_IN_TEXT:]
+    if others:
+        rows = sum(len(cause.rows) for cause in others)
+        lines.append(f"and {counted(len(others), 'more cause')} of {counted(rows, 'row')}")
+    return lines
 
 
 def _extreme_lines(answer: Answer, told: dict[str, Any]) -> list[str]:
@@ -354,17 +441,16 @@ def _extreme_lines(answer: Answer, told: dict[str, Any]) -> list[str]:
     rows = told["most_extreme"]
     if not rows:
         return ["no row is beyond a limit"]
-    head = ("row", "type", "times its limit", "because of")
+    what = "share of the distance" if answer.profile else "usually, given the others"
+    head = ("row", "type", "times its limit", f"because of ({what})")
     cells = [
         (
             printable(row["row"], 24),
             row["type"],
             "beyond 0" if row["times_limit"] is None else figures(row["times_limit"]),
-            _features_text(
-                main_bands(shares, answer.names, FEATURES_IN_TEXT, lambda name: printable(name, 24))
-            ),
+            brief_reasons(answer, i, lambda name: printable(name, 24)),
         )
-        for row, shares in zip(rows, answer.contributions, strict=False)  # of more rows
+        for i, row in enumerate(rows)
     ]
     widths = [max(len(line[j]) for line in [head, *cells]) for j in range(3)]
     more = told["flagged"]["rows"] - len(rows)
@@ -379,21 +465,5 @@ def _extreme_lines(answer: Answer, told: dict[str, Any]) -> list[str]:
     ]
 
 
-def _features_text(features: Any) -> str:
-    """Names and signed shares in one line."""
-    return ", ".join(f"{name} {_signed_percent(share)}" for name, share in features if share)
-
-
-def _signed_percent(share: float) -> str:
-    # Of thousands of features each has a small share, and rounding must not make it nothing.
-    return f"{share:+.0%}" if abs(share) >= 0.095 else f"{100 * share:+.2g}%"
-
-
 def _percent(share: float | None) -> str:
     return "an unknown share" if share is None else f"{share:.1%}"
-
-
-def printable(text: str, width: int) -> str:
-    """`text` in one line of at most `width` characters, with nothing that a terminal obeys."""
-    safe = "".join(c if c.isprintable() else "?" for c in text)
-    return shortened(safe, width)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from torpca._estimators.subspace import FittedSubspace
 from torpca._sources.base import Floats, Mask
 
 
@@ -36,10 +37,11 @@ class Parts:
 
 def parts_of(model: Any, X: Floats) -> Parts:
     """What makes the distances of rows X (m, d) from a fitted estimator's subspace and centre."""
-    C = X - model._mean if model.center else X
-    if model._feature_scale is not None:
-        C = C / model._feature_scale
-    V, sd = model._basis, np.where(model._deviations > 0, model._deviations, np.inf)
+    fitted: FittedSubspace = model.subspace_
+    C = X - fitted.center
+    if fitted.scale is not None:
+        C = C / fitted.scale
+    V, sd = fitted.basis, np.where(fitted.deviations > 0, fitted.deviations, np.inf)
     Y = C @ V
     units, lengths = [], []
     for part in ((Y / sd) @ V.T, C - Y @ V.T):

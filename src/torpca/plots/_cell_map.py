@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._bands import shortened
 from torpca._missing.cell_map import (
     GROUPS,
     MAX_ROWS,
@@ -20,8 +19,8 @@ from torpca._missing.cell_map import (
 )
 from torpca._missing.cells import CUT
 from torpca._names import FROM_ZERO
-from torpca._numbers import whole
 from torpca._sources.base import Floats, to_numpy
+from torpca._words import shortened, whole
 from torpca.plots._canvas import axes_for, legend_outside, settle
 from torpca.plots._door import distances_and_types, names_of, same_length, subject
 from torpca.plots._row_labels import FONT, WIDTH

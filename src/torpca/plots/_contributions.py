@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from torpca._estimators.words import count, percent
 from torpca._names import FROM_ZERO
-from torpca._numbers import counted
 from torpca._shares import parts_of
 from torpca._sources import as_source
 from torpca._sources.base import Floats, to_numpy
+from torpca._words import counted
 from torpca.plots._canvas import axes_for, legend_outside, one_line, rows_title, tidy
 from torpca.plots._door import Subject, limits_of, names_of, numbers, same_length, subject
 

@@ -75,7 +75,7 @@ def plain_pca(it: Subject, k: int) -> OrdinaryPCA:
     """Ordinary PCA of the rows, scaled if the model scales, with at most `k` directions."""
     source, _ = it.model._check(it.X)
     k = min(k, *source.shape)
-    return ordinary_pca(source, k, bool(it.model.center), it.model._feature_scale)
+    return ordinary_pca(source, k, bool(it.model.center), it.model.subspace_.scale)
 
 
 # ---- plain numbers, given by hand ----------------------------------------------------------------

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._numbers import whole
+from torpca import _kinds
+from torpca._kinds import MOST_GOOD, some_of
 from torpca._sources.base import Floats
+from torpca._words import whole
 
-# Regular rows drawn; more would only make the same cloud darker, slowly.
-MAX_REGULAR = 20_000
+# Regular rows drawn.
+MAX_REGULAR = MOST_GOOD
 
 
 @dataclass(frozen=True)
@@ -26,14 +28,14 @@ class Look:
     """Width of the white rim that sets a point apart from those under it."""
 
 
-# From the least to the most extreme, each drawn over those before. Colours differ in lightness
-# as well as in hue, so that they are told apart by everyone and in grey.
-LOOKS = {
-    "regular": Look("#9aa0a6", "o", 14, 0.0),
-    "good leverage": Look("#0072b2", "^", 40, 0.5),
-    "orthogonal": Look("#e69f00", "s", 34, 0.5),
-    "bad leverage": Look("#a50026", "X", 48, 0.5),
+# Size and rim of each kind.
+SIZES = {
+    "regular": (14.0, 0.0),
+    "good leverage": (40.0, 0.5),
+    "orthogonal": (30.0, 0.5),
+    "bad leverage": (34.0, 0.5),
 }
+LOOKS = {kind: Look(look.light, look.marker, *SIZES[kind]) for kind, look in _kinds.LOOKS.items()}
 
 
 def rows_to_draw(types: npt.NDArray[np.str_], max_regular: int) -> dict[str, npt.NDArray[np.intp]]:
@@ -43,11 +45,7 @@ def rows_to_draw(types: npt.NDArray[np.str_], max_regular: int) -> dict[str, npt
             f"max_regular={max_regular} must be the number of regular rows to draw, 0 or more."
         )
     chosen = {kind: np.flatnonzero(types == kind) for kind in LOOKS}
-    regular = chosen["regular"]
-    if len(regular) > max_regular:
-        # The same rows in every picture of the same data.
-        draw = np.random.default_rng(0).choice(len(regular), max_regular, replace=False)
-        chosen["regular"] = regular[np.sort(draw)]
+    chosen["regular"] = some_of(chosen["regular"], max_regular)
     return chosen
 
 

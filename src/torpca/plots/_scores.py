@@ -164,7 +164,7 @@ class ScoresDisplay:
         return cls(
             scores=scores,
             types=types,
-            deviations=np.ones(k) if model.whiten else model._deviations,
+            deviations=np.ones(k) if model.whiten else model.subspace_.deviations,
             limit=limits_of(model)["score"],
             components=chosen,
             orthogonal_distances=orthogonal,
@@ -382,13 +382,13 @@ class ScoresDisplay:
 
 def plain_scores_of(it: Subject) -> dict[str, Any]:
     """Coordinates, shares and orthogonal distances of ordinary PCA of the rows, by name."""
-    k = it.model._basis.shape[1]
+    k = it.model.subspace_.basis.shape[1]
     fit = plain_pca(it, k)
     # Rows of lower rank have no more directions.
     missing = k - fit.V.shape[1]
     V = np.pad(fit.V, ((0, 0), (0, missing)))
     # The sign of a direction means nothing; alike ones are easier to compare.
-    turn = np.where(np.sum(V * it.model._basis, axis=0) < 0, -1.0, 1.0)
+    turn = np.where(np.sum(V * it.model.subspace_.basis, axis=0) < 0, -1.0, 1.0)
     return {
         "plain_scores": np.pad(fit.scores, ((0, 0), (0, missing))) * turn,
         "plain_explained": np.pad(fit.explained, (0, missing)),

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from torpca._estimators.words import components, percent, rank_rule, reason_for_rank
+from torpca._estimators.words import components, rank_rule, reason_for_rank
 from torpca._sources.base import Floats, to_numpy
+from torpca._words import percent
 from torpca.plots._canvas import axes_for, legend_outside, tidy
 from torpca.plots._door import numbers, plain_pca, subject
 

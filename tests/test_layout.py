@@ -1,0 +1,35 @@
+"""The tables of the source layout name all there is, and nothing else."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src" / "torpca"
+
+
+def there():
+    """Packages, with a slash, and modules of the package."""
+    packages = {f"{path.parent.name}/" for path in SOURCES.glob("*/__init__.py")}
+    return packages | {path.name for path in SOURCES.glob("*.py")}
+
+
+def listed(text):
+    """What the tables list: the names in the first column, without the folder they are in."""
+    rows = re.findall(r"^\| (`.*?) \|", text, flags=re.MULTILINE)
+    names = re.findall(r"`(?:src/torpca/)?([^`/]+(?:/|\.py))`", " ".join(rows))
+    return [name for name in names if name not in ("tests/", "benchmarks/", "docs/")]
+
+
+@pytest.mark.parametrize("page", ["docs/developer.md", "CONTRIBUTING.md"])
+def test_the_layout_is_complete(page):
+    names = listed((ROOT / page).read_text())
+    assert len(names) == len(set(names))
+    assert set(names) == there()
+
+
+def test_a_gap_would_be_found():
+    text = (ROOT / "docs" / "developer.md").read_text()
+    assert there() - set(listed(re.sub(r"(?m)^.*_files/.*\n", "", text))) == {"_files/"}
+    assert there() - set(listed(text.replace("`_names.py`, ", ""))) == {"_names.py"}
