@@ -71,6 +71,10 @@ def never(*arguments: Any) -> bool:
     return False
 
 
+def nothing(*arguments: Any) -> None:
+    """Nothing, whatever was asked for."""
+
+
 def scaled(name: str, factor: float) -> Any:
     """The value of a number of `Tuning` when it, or its distance from a point, is multiplied."""
     value, origin = getattr(Tuning(), name), MEASURED_FROM.get(name, 0.0)
@@ -90,6 +94,7 @@ OFF = (
     Change("next directions", "off", partial(tuned, n_next=0)),
     Change("choice by tightness", "off", partial(tuned, majority=2.0)),
     Change("three fifths, no gap", "off", partial(replaced, start, "MORE_THAN_A_HALF", 0.0)),
+    Change("ellipsoid, no gap", "off", partial(replaced, start, "within_ellipsoid", nothing)),
     Change("bound on iterations", "off", without_bound),
     Change("leverage test", "off", partial(tuned, leverage=np.inf)),
     Change("limit on copies", "off", partial(tuned, most_copies=np.inf)),

@@ -180,6 +180,8 @@ class Passes:
         fit, some = settled.fit, sample_weight[rows]
         if settled.rule.residual.scale == 0.0 or fit.frame.factors is not None:
             return None
+        if settled.start.elliptic:  # passes weigh rows by a subspace
+            return None
         centered = fit.mean is not None
         mean = fit.mean if fit.mean is not None else np.zeros(source.shape[1])
         weights, gram = settled.part * some, None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -185,6 +186,7 @@ class Weigher:
         self.finder = finder
         self.options = options
         self.cuts = start.cuts
+        self.start = start
         self.n_rows = int(np.count_nonzero(start.keep))
         self.sample_weight = sample_weight
         self.rng = rng
@@ -233,6 +235,9 @@ class Weigher:
             return self.last
         votes = without_heaps(R[rows], counts[rows])
         rule = Rule.by_residuals(R[rows], votes, self.cuts, self.settled)
+        if self.start.elliptic:
+            self.rule = rule
+            return self.in_ellipsoid, self.in_ellipsoid
         near = np.where(self.there, rule.near(R), 0.0)
         if 2 * float(near @ counts) < float(np.sum(counts)) * (1 - 1e-9):
             near = np.where(weights_of_nearest(R, counts) > 0, 1.0, 0.0)
@@ -255,6 +260,16 @@ class Weigher:
         if half < self.half:
             self.half, self.nearest = half, self.last
         return near, now
+
+    @cached_property
+    def in_ellipsoid(self) -> Floats:
+        """Weights (n,) by the distance in all directions from the rows that the start kept."""
+        rows, counts = self.judges, self.sample_weight
+        D = self.finder.find(self.start.keep * counts, self.finder.source.shape[1]).scores()[0]
+        weights = taper(Spread.of(D[rows], counts[rows]).z(D), self.cuts.inside)
+        if 2 * float(weights @ counts) < float(np.sum(counts)):
+            weights = np.where(weights_of_nearest(D, counts) > 0, 1.0, 0.0)
+        return np.where(self.there, weights, 0.0)
 
     def leverage_weights(self, near: Floats) -> Floats:
         """Weights (n,) that leave rows far out inside the subspace out, if they are off it.

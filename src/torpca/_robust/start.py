@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._robust.concentrate import Candidate, concentrated, of_rank
+from torpca._robust.ellipsoid import within_ellipsoid
 from torpca._robust.leverage import leave_leverage_out
 from torpca._robust.rule import Cutoffs, much_closer, rough_by
 from torpca._sample.draw import Sample, draw_sample
@@ -49,6 +50,8 @@ class Start:
     agree on this one do not lie; zero if there is none."""
     cuts: Cutoffs
     """Cut-offs that the sample asks for."""
+    elliptic: bool
+    """Whether rows are weighed by their distance in all directions, as there is no gap."""
     n_candidates: int
     """Number of different candidates between which there was a choice at the end."""
     n_sample: int
@@ -89,13 +92,19 @@ def find_start(
     choice = best.choice
     if choice.rule == "given":
         choice = choose_rank(rule, principal_variances(sample, best.keep))
-    keep, cuts = leave_leverage_out(sample, best, rng)
+    gap = best.exact or choice.rank == 0 or has_gap(best, best)
+    cloud = None if gap else within_ellipsoid(sample, last, best)
+    if cloud is None:
+        keep, cuts = leave_leverage_out(sample, best, rng)
+    else:
+        keep, cuts = cloud[0], Cutoffs(inside=cloud[1])
     return Start(
         keep=sample.spread_out(keep, source.shape[0]),
         choice=choice,
         name=best.name,
         others=max((new for new, old in held if new > RIVAL * old), default=0.0),
         cuts=cuts.for_all_rows(),
+        elliptic=cloud is not None,
         n_candidates=len(contenders(last, sample.weights)),
         n_sample=len(sample.rows),
         n_points=sample.points_of_half(),
