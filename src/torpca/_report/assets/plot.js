@@ -278,11 +278,10 @@ class Plot {
 
   drawPoints({ pen, sharp }) {
     const style = getComputedStyle(document.documentElement);
-    const strong = [0, 1, 2, 3].map((kind) => stamp(kind, style, sharp, 1));
-    const weak = [0, 1, 2, 3].map((kind) => stamp(kind, style, sharp, faint));
+    const signs = [0, 1, 2, 3].map((kind) => stamp(kind, style, sharp));
     const put = this.stamper(pen, 16);
     // The most extreme last, on top of the others.
-    for (let i = rows.count - 1; i >= 0; i--) put((i < STRONG ? strong : weak)[rows.kind[i]], i);
+    for (let i = rows.count - 1; i >= 0; i--) put(signs[rows.kind[i]], i);
   }
 
   drawRings({ pen, sharp }) {
