@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from tests import _browser
-from tests._browser import PHONE, for_paper, inked, no_sideways, numbers
+from tests._browser import PHONE, for_paper, inked, no_sideways, numbers, values
 from tests._reports import spectra
 from tests.test_report_sections import plant
 from torpca import OutlierRobustPCA
 from torpca._answer import answer
+from torpca._kinds import KINDS
 from torpca._provenance import Baseline, Provenance
 from torpca._report import write_report
 
@@ -29,6 +30,19 @@ def timed():
     return replace(told, times_of_rows=times, provenance=known)
 
 
+def stopped():
+    """A sensor far away that drops to zero for a while, and the warnings that go with it."""
+    rng = np.random.default_rng(0)
+    load = rng.standard_normal(400)
+    names = ["flow", "bearing_temp", "rpm", "vibration"]
+    X = np.array([50.0, 80.0, 1450.0, 0.8]) + np.outer(load, [8.0, 5.0, 30.0, 0.0])
+    X += rng.standard_normal(X.shape) * [0.5, 0.5, 2.0, 0.05]
+    X[100:160, 2] = 0.0
+    with pytest.warns(RuntimeWarning, match="stands for a missing value"):
+        model = OutlierRobustPCA(2, scale=True).fit(X)
+    return answer(model, X, names=names, title="stopped.csv", warnings=("Look at rpm. It is 0.",))
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sections")
@@ -41,6 +55,7 @@ def files(tmp_path_factory):
         "spectra": spectra(),
         "new": replace(new, baseline=Baseline(200, 8)),
         "one": answer(OutlierRobustPCA(1).fit(narrow), narrow),
+        "stopped": stopped(),
     }
     return {name: write_report(told, folder / f"{name}.html") for name, told in cases.items()}
 
@@ -64,8 +79,10 @@ def test_every_part_is_drawn_and_nothing_runs_off(open_page, files, name, scheme
     assert page.locator("#order-score").is_visible()
 
 
-def test_the_map_is_on_the_first_screen(open_page, files):
-    page = open_page(files["timed"], viewport={"width": 1400, "height": 900})
+@pytest.mark.parametrize("name", ["timed", "new", "stopped"])
+def test_the_map_is_on_the_first_screen(open_page, files, name):
+    """Also below a line that says what the warnings are, and with long headlines."""
+    page = open_page(files[name], viewport={"width": 1400, "height": 900})
     box = page.locator("#map").bounding_box()
     assert box["y"] + box["height"] <= 900
 
@@ -117,6 +134,100 @@ def test_pictures_are_saved(open_page, files, tmp_path):
         page.locator("#cusum + .save button", has_text="PNG").click()
     got.value.save_as(tmp_path / "cusum.png")
     assert (tmp_path / "cusum.png").read_bytes().startswith(b"\x89PNG")
+
+
+def saved_svg(page, host, path):
+    page.locator(f"#{host}").scroll_into_view_if_needed()
+    with page.expect_download() as got:
+        page.locator(f"#{host} + .save button", has_text="SVG").click()
+    got.value.save_as(path)
+    root = ET.parse(path).getroot()
+    return root, ["".join(e.itertext()) for e in root.iter() if e.tag.endswith("}text")]
+
+
+def test_saved_pictures_have_a_key(open_page, files, tmp_path):
+    """All that a reader needs who has the picture alone: the kinds of rows that are drawn."""
+    page = open_page(files["timed"], accept_downloads=True)
+    told = timed()
+    root, texts = saved_svg(page, "order-score", tmp_path / "order.svg")
+    assert texts[-len(set(told.types)) :] == [kind for kind in KINDS if kind in told.types]
+    box = page.locator("#order-score").bounding_box()
+    assert float(root.get("height")) > box["height"]
+    assert all(float(e.get("y", 0)) < float(root.get("height")) for e in root.iter())
+
+
+@pytest.mark.parametrize("host", ["values-curve", "contributions", "contribution-profile"])
+def test_pictures_of_the_row_that_is_looked_at_are_saved(open_page, files, tmp_path, host):
+    page = open_page(files["spectra"], accept_downloads=True)
+    page.click("#next-row")
+    _, texts = saved_svg(page, host, tmp_path / "row.svg")
+    assert any("nm" in text for text in texts)
+    assert page.locator(f"#{host} + .save").count() == 1
+
+
+def test_values_are_those_of_the_table(open_page, files):
+    """Single precision beside a median of 1450 made 0 into 1.84e-5."""
+    page = open_page(files["stopped"])
+    row = page.locator("#values tbody tr", has_text="rpm")
+    assert row.locator("td").first.inner_text().split()[0] == "0"
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1400, "height": 900}, PHONE])
+def test_heads_of_the_reasons_are_not_torn_apart(open_page, files, viewport):
+    page = open_page(files["stopped"], viewport=viewport)
+    lines = page.locator(".reasons thead th").evaluate_all(
+        """heads => heads.map((head) => {
+            const range = document.createRange();
+            range.selectNodeContents(head);
+            return [head.textContent.split(" ").length, range.getClientRects().length];
+        })"""
+    )
+    assert all(rects <= words for words, rects in lines)
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1400, "height": 900}, PHONE])
+def test_logarithmic_axes_have_equal_steps(open_page, files, viewport):
+    """Not 0.01, 0.03, 1, 3."""
+    page = open_page(files["stopped"], viewport=viewport)
+    page.locator("#order-orthogonal").scroll_into_view_if_needed()
+    _, up = numbers(page, "#order-orthogonal")
+    steps = np.diff(np.log10(values(up)))
+    assert len(up) >= 3
+    assert np.ptp(np.abs(steps)) < 0.2
+
+
+@pytest.mark.parametrize("picture", ["order-score", "cusum", "map", "ours"])
+@pytest.mark.parametrize("name", ["timed", "stopped"])
+def test_numbers_along_the_bottom_are_whole(open_page, files, name, picture):
+    page = open_page(files[name], viewport=PHONE)
+    page.locator(f"#{picture}").scroll_into_view_if_needed()
+    page.wait_for_timeout(50)
+    edge = page.locator(f"#{picture}").bounding_box()
+    texts = page.locator(f"#{picture} svg text:not([transform])")
+    boxes = [text.bounding_box() for text in texts.all()]
+    assert len(boxes) > 3
+    assert max(box["x"] + box["width"] for box in boxes) <= edge["x"] + edge["width"] + 1
+
+
+def test_the_biplot_begins_with_the_good_rows(open_page, files):
+    page = open_page(files["stopped"])
+    page.locator("#biplot").scroll_into_view_if_needed()
+    across, _ = numbers(page, "#biplot")
+    page.click('[data-plot="biplot"][data-zoom="home"]')
+    farther, _ = numbers(page, "#biplot")
+    assert np.ptp(values(farther)) > 1.5 * np.ptp(values(across))
+
+
+def test_without_a_biplot_there_is_nothing_to_press(open_page, files):
+    page = open_page(files["one"])
+    assert page.locator("#loadings .tools:not(.save)").count() == 0
+
+
+def test_a_fit_that_settles_at_once_has_no_curves(open_page, files):
+    page = open_page(files["stopped"])
+    assert len(stopped().history) < 3
+    assert page.locator("#change").is_hidden()
+    assert page.locator("#fit .save").first.is_hidden()
 
 
 def test_flagged_rows_are_saved_and_code_is_copied(open_page, files, tmp_path):

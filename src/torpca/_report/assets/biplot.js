@@ -12,8 +12,14 @@ function biplot() {
   const spec = () => ({ ...scoreSpec("ours", axes), arrows: arrowsOn(axes) });
   const plot = new Plot(host, { ...spec(), log: false, labels: 0 });
   listen(plot);
-  if (most > 2) axisChoices(most, axes, () => plot.change(spec()), "loading");
+  const start = () => {
+    plot.change(spec());
+    plot.goodRows(); // rows far out would press the arrows into a point
+  };
+  if (most > 2) axisChoices(most, axes, start, "loading");
   modeButtons(document.querySelector('[data-modes="biplot"]'), [plot]);
+  zoomButtons("biplot", [plot]);
+  start();
 }
 
 // Arrows in the units of the plot, as long as they can be within the good rows.
