@@ -36,7 +36,7 @@ def causes_section(answer: Answer) -> str:
     return (
         '<section id="causes" aria-labelledby="causes-title"><h2 id="causes-title">Causes</h2>'
         "<p>If the features named here had the values that the others predict, these rows would be "
-        "ordinary. Select shows the rows in the pictures.</p>"
+        'ordinary. <span class="screen">Select shows the rows in the pictures.</span></p>'
         f'<ul class="causes">{items}</ul></section>'
     )
 

@@ -74,8 +74,8 @@ def loadings_section(answer: Answer) -> str:
     some = f" The first {COMPONENTS} of {whole(k)} components are shown." if k > COMPONENTS else ""
     arrow = (
         " In the biplot a row lies far along an arrow if it has much of its feature; all arrows "
-        "are drawn to one scale. It begins with the good rows; the button All rows shows those far "
-        "out."
+        'are drawn to one scale. It begins with the good rows<span class="screen">; the button All '
+        "rows shows those far out</span>."
         if k > 1
         else ""
     )

@@ -69,7 +69,7 @@ def values_section(answer: Answer) -> str:
         '<section id="values" aria-labelledby="values-title">'
         '<h2 id="values-title">Values of this row</h2>'
         f"<p>In the units of the table. Usual is what lies between the 1st and the 99th percentile "
-        f"of {text(whose)} ({whole(usual.n_good)} looked at).{some} Select another row in a "
-        "picture or in the table.</p>"
+        f"of {text(whose)} ({whole(usual.n_good)} looked at).{some} "
+        '<span class="screen">Select another row in a picture or in the table.</span></p>'
         '<div id="values-body" aria-live="off"></div></section>'
     )

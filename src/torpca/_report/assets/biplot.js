@@ -10,7 +10,7 @@ function biplot() {
   }
   const axes = { x: 0, y: 1 };
   const spec = () => ({ ...scoreSpec("ours", axes), arrows: arrowsOn(axes) });
-  const plot = new Plot(host, { ...spec(), log: false, labels: 0 });
+  const plot = new Plot(host, { ...spec(), log: false, labels: 0, still: true });
   listen(plot);
   const start = () => {
     plot.change(spec());
