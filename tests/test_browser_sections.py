@@ -156,6 +156,12 @@ def test_saved_pictures_have_a_key(open_page, files, tmp_path):
     assert all(float(e.get("y", 0)) < float(root.get("height")) for e in root.iter())
 
 
+def test_a_saved_cell_map_says_what_its_colours_mean(open_page, files, tmp_path):
+    page = open_page(files["spectra"], accept_downloads=True)
+    _, texts = saved_svg(page, "cell-map", tmp_path / "cells.svg")
+    assert texts[-2:] == ["too large", "too small"]
+
+
 @pytest.mark.parametrize("host", ["values-curve", "contributions", "contribution-profile"])
 def test_pictures_of_the_row_that_is_looked_at_are_saved(open_page, files, tmp_path, host):
     page = open_page(files["spectra"], accept_downloads=True)
@@ -219,6 +225,22 @@ def test_the_biplot_begins_with_the_good_rows(open_page, files):
     page.click("#next-row")  # a row far out, which other pictures show
     assert numbers(page, "#biplot")[0] == across
     assert np.ptp(values(farther)) > 1.5 * np.ptp(values(across))
+
+
+def test_names_of_features_do_not_lie_on_each_other(open_page, files):
+    """Three sensors that go together have one arrow, and their names stand around it."""
+    page = open_page(files["stopped"])
+    page.locator("#biplot").scroll_into_view_if_needed()
+    page.wait_for_timeout(50)
+    names = [name.bounding_box() for name in page.locator("#biplot .arrow-name").all()]
+    assert len(names) == 4
+    for i, one in enumerate(names):
+        for other in names[:i]:
+            beside = (
+                one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+            )
+            above = one["y"] + 13 <= other["y"] + 2 or other["y"] + 13 <= one["y"] + 2
+            assert beside or above
 
 
 def test_without_a_biplot_there_is_nothing_to_press(open_page, files):

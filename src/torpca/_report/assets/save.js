@@ -18,12 +18,12 @@ function saveTools(host) {
   return element("div", { className: "tools save" }, element("span", { className: "help", textContent: "Save as", ariaHidden: "true" }), button("PNG", savePng), button("SVG", saveSvg));
 }
 
-// All layers of a picture as one drawing that needs no style sheet, with the kinds of rows below.
+// All layers of a picture as one drawing that needs no style sheet, with its key below.
 function pictureText(host) {
   const { width, height: picture } = host.getBoundingClientRect();
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
-  const key = host.classList.contains("plot") ? kindsBelow(width, picture, colour) : { height: 0, parts: [] };
+  const key = keyBelow(keyOf(host), width, picture, colour);
   const height = picture + key.height;
   const root = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`, "font-family": getComputedStyle(document.body).fontFamily });
   root.append(svg("rect", { width, height, fill: colour("--card") }));
@@ -35,20 +35,35 @@ function pictureText(host) {
   return { text: new XMLSerializer().serializeToString(root), width, height };
 }
 
-// Signs and names of the kinds that are drawn, in as many lines as they need.
-function kindsBelow(width, top, colour) {
+// The key of a picture: the kinds of rows that are drawn, or what its colours mean.
+function keyOf(host) {
+  if (host.classList.contains("plot")) {
+    const drawn = data.kinds.map((name, kind) => [document.getElementById(`sign-${kind}`), name, `--kind-${kind}`]);
+    return drawn.filter((_, kind) => kinds.shown[kind] && rows.kind.includes(kind));
+  }
+  const before = host.previousElementSibling;
+  const items = before?.classList.contains("legend") ? [...before.children] : [];
+  return items.map((item) => {
+    const sign = item.querySelector("path, rect");
+    return [sign, item.textContent.trim(), `--${sign.getAttribute("class")}`];
+  });
+}
+
+// Signs and names below a picture, in as many lines as they need.
+function keyBelow(key, width, top, colour) {
+  if (key.length === 0) return { parts: [], height: 0 };
   const parts = [];
   let [x, y] = [16, top + 16];
-  data.kinds.forEach((name, kind) => {
-    if (!kinds.shown[kind] || !rows.kind.includes(kind)) return;
+  for (const [sign, name, fill] of key) {
     const long = 30 + textWidth(name);
     if (x > 16 && x + long > width) [x, y] = [16, y + 20];
-    const sign = document.getElementById(`sign-${kind}`).cloneNode(true);
-    sign.removeAttribute("id");
-    for (const [key, value] of [["fill", colour(`--kind-${kind}`)], ["transform", `translate(${x} ${y})`]]) sign.setAttribute(key, value);
-    parts.push(sign, svg("text", { x: x + 12, y: y + 4, "font-size": 12, fill: colour("--ink") }, name));
+    const made = svg("g", { transform: `translate(${x} ${y})`, fill: colour(fill) });
+    const copy = sign.cloneNode(true);
+    for (const name of ["id", "class"]) copy.removeAttribute(name);
+    made.append(copy);
+    parts.push(made, svg("text", { x: x + 12, y: y + 4, "font-size": 12, fill: colour("--ink") }, name));
     x += long;
-  });
+  }
   return { parts, height: y - top + 14 };
 }
 

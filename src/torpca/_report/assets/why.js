@@ -45,7 +45,7 @@ function reasonTable(i, why) {
   const usual = isInLine(i) ? "Usually" : "Usually, given the others";
   const cell = (kind, text) => element("td", { className: kind, textContent: text });
   const lines = why.map(({ name, value, low, high, share }) =>
-    element("tr", {}, element("th", { scope: "row" }, apart(shortened(name, 40), name)), cell("number", figures(value, 4)), cell("number", interval(low, high)), cell("number", percent(share).replace("more than", ">"))),
+    element("tr", {}, element("th", { scope: "row" }, apart(shortened(name, 40), name)), cell("number", figures(value, 4)), cell("number", interval(low, high)), cell("number", percent(share).replace("more than ", ">\u00a0"))),
   );
   const heads = ["Feature", "Value", usual, "Share"].map((text, j) => element("th", { scope: "col", className: j > 0 ? "number" : "", textContent: text }));
   const table = element("table", { className: "reasons" }, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...lines));
