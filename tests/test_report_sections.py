@@ -244,6 +244,25 @@ def test_ordinary_pca_misses_rows_that_turn_it():
     assert said in report_html(told)
 
 
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [
+        (1, "1 other (row 100)"),
+        (2, "2 others (rows 100 and 101)"),
+        (9, "100, 101, 102 and 6 more)"),
+    ],
+)
+def test_rows_that_ordinary_pca_alone_flags_are_named(told, n, said):
+    alone = np.flatnonzero(~told.flagged)
+    alone = alone[alone >= 99][:n]
+    plain = np.zeros(200, dtype=bool)
+    plain[alone] = True
+    assert alone[0] == 99
+    assert said in plain_words(replace(told, plain_flagged=plain))
+    nothing = replace(made(200, 0), plain_flagged=plain)
+    assert f"flags {n} row" in plain_words(nothing)
+
+
 def test_the_page_has_a_bit_for_each_flagged_row(told, page):
     bits = np.unpackbits(unpacked(data_of(page)["plainFlagged"], "u1"), bitorder="little")
     m = len(told.extreme)

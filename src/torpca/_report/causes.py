@@ -33,10 +33,15 @@ def causes_section(answer: Answer) -> str:
             f"<li><strong>{text(counted(rows, 'row'))}</strong> "
             f"for {text(counted(len(others), 'more cause'))}</li>"
         )
+    meaning = (
+        "Each band has the largest part in the distance of its rows."
+        if answer.profile
+        else "Where features are named, the rows would be ordinary if these had the values that "
+        "the others predict."
+    )
     return (
         '<section id="causes" aria-labelledby="causes-title"><h2 id="causes-title">Causes</h2>'
-        "<p>If the features named here had the values that the others predict, these rows would be "
-        'ordinary. <span class="screen">Select shows the rows in the pictures.</span></p>'
+        f'<p>{meaning} <span class="screen">Select shows the rows in the pictures.</span></p>'
         f'<ul class="causes">{items}</ul></section>'
     )
 
