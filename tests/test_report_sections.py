@@ -194,7 +194,7 @@ def test_one_sentence_says_the_commonest_cause(told):
     lone, few = (replace(every, rows=told.extreme[:n]) for n in (1, 2))
     rest = told.extreme[2:]
     for causes, begins in (
-        ([every], f"All {m} have one cause: rpm too low, row"),
+        ([every], f"All {m} have one cause: rpm too low"),
         ([few, Cause(MANY, rest[:1]), lone], "The commonest cause, in 2 of "),
         ([lone, lone], "They have no cause in common; the most extreme is row "),
         ([few, Cause(MANY, rest)], f"In {m - 2} of these {m} rows, many features are off at once."),
@@ -205,6 +205,15 @@ def test_one_sentence_says_the_commonest_cause(told):
         other = replace(told)
         vars(other)["causes"] = tuple(causes)  # found when first asked for
         assert words.second_sentence(other).startswith(begins)
+
+
+def test_the_first_sentence_names_rows_only_if_they_are_few_or_together(told):
+    other = replace(told)
+    rows = np.arange(3, 150, 20)
+    vars(other)["causes"] = (Cause("rpm too low", rows, ("rpm",)),)
+    assert words.second_sentence(other).endswith(" rows: rpm too low.")
+    vars(other)["causes"] = (Cause("rpm too low", rows[:3], ("rpm",)),)
+    assert words.second_sentence(other).endswith(" rows: rpm too low, rows 4, 24, 44.")
 
 
 def test_times_are_not_torn_apart():

@@ -8,7 +8,16 @@ import numpy as np
 
 from torpca import _words as words
 from torpca._answer import Answer
-from torpca._causes import IN_LINE, MANY, NOT_EXPLAINED, because_of, cause_words, kinds_words
+from torpca._causes import (
+    IN_LINE,
+    MANY,
+    NOT_EXPLAINED,
+    because_of,
+    cause_words,
+    kinds_words,
+    span_words,
+    wrong_words,
+)
 from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.settled import still_moving
 from torpca._estimators.words import stability_words
@@ -81,7 +90,9 @@ def second_sentence(answer: Answer) -> str:
         return f"In {whole(n)} {of_which}, many features are off at once."
     if first.words == IN_LINE:
         return f"{whole(n)} {of_which} {'is' if n == 1 else 'are'} in line with the good rows."
-    why = cause_words(answer, first, short)
+    # Of rows that are scattered, the first few would not help.
+    scattered = span_words(answer, first.rows).endswith(" more")
+    why = wrong_words(first, short) if scattered else cause_words(answer, first, short)
     if n == m:
         return f"{'The cause' if m == 1 else f'All {whole(m)} have one cause'}: {why}."
     if n == 1:
