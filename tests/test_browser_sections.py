@@ -243,6 +243,17 @@ def test_names_of_features_do_not_lie_on_each_other(open_page, files):
             assert beside or above
 
 
+def test_names_of_arrows_with_one_beginning_are_told_apart(open_page, tmp_path):
+    X = plant()
+    names = [f"conductivity of reactor number {j} at the outlet" for j in range(6)]
+    told = answer(OutlierRobustPCA(2).fit(X), X, names=names)
+    page = open_page(write_report(told, tmp_path / "named.html"))
+    page.locator("#biplot").scroll_into_view_if_needed()
+    page.wait_for_timeout(50)
+    texts = page.locator("#biplot .arrow-name").all_text_contents()
+    assert len(set(texts)) == len(texts) > 3
+
+
 def test_without_a_biplot_there_is_nothing_to_press(open_page, files):
     page = open_page(files["one"])
     assert page.locator("#loadings .tools:not(.save)").count() == 0

@@ -164,6 +164,20 @@ def test_values_of_any_size_are_read_back(size):
     np.testing.assert_array_equal(unpacked(values["values"], "f8").reshape(-1, 6), X[rows])
 
 
+@pytest.mark.parametrize("options", [{}, {"scale": True}])
+def test_what_is_usual_for_new_rows_is_what_the_fit_says(options):
+    """Rows that have drifted, good ones too, do not say what is usual; all may be flagged."""
+    X = plant(2000, n_bad=0) * [1, 1, 1, 1, 50, 1] + 5
+    model = OutlierRobustPCA(2, **options).fit(X)
+    new = answer(model, X[:40] + 30.0 * np.eye(6)[3], new=True)
+    assert np.all(new.flagged)
+    low, high = np.percentile(X, [1, 99], axis=0)
+    np.testing.assert_allclose(new.usual.low, low, atol=0.15 * np.max(high - low))
+    np.testing.assert_allclose(new.usual.high - new.usual.low, high - low, rtol=0.15)
+    assert np.all(new.usual.values[:, 3] > new.usual.high[3])
+    assert "of the good rows of the fit lie, if they are Gaussian" in report_html(new)
+
+
 def test_missing_values_stay_missing():
     X = plant()
     X[20, 1] = np.nan

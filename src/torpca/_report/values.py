@@ -58,7 +58,11 @@ def values_section(answer: Answer) -> str:
     usual = answer.usual
     if usual is None:
         return ""
-    whose = "the rows of this table that are within the limits" if answer.new else "the good rows"
+    usually = (
+        f"between the 1st and the 99th percentile of {whole(usual.n_good)} good rows"
+        if usual.n_good
+        else "where 98\u00a0% of the good rows of the fit lie, if they are Gaussian"
+    )
     some = (
         ""
         if len(usual.columns) == len(answer.names)
@@ -68,8 +72,7 @@ def values_section(answer: Answer) -> str:
     return (
         '<section id="values" aria-labelledby="values-title">'
         '<h2 id="values-title">Values of this row</h2>'
-        f"<p>In the units of the table. Usual is what lies between the 1st and the 99th percentile "
-        f"of {text(whose)} ({whole(usual.n_good)} looked at).{some} "
+        f"<p>In the units of the table. Usual is {text(usually)}.{some} "
         '<span class="screen">Select another row in a picture or in the table.</span></p>'
         '<div id="values-body" aria-live="off"></div></section>'
     )

@@ -39,14 +39,15 @@ function drawArrows(plot, inner, outer, taken) {
     taken.push(...between(...from, ...to)); // no name lies on an arrow
   }
   arrows.sort((a, b) => longOf(from, b.to) - longOf(from, a.to));
-  for (const { name, to } of arrows) {
-    const text = shortened(name, plot.narrow() ? 10 : 18);
+  const texts = labelTexts(arrows.map(({ name }) => name), plot.narrow() ? 10 : 18);
+  arrows.forEach(({ to }, j) => {
+    const text = texts[j];
     const room = freePlace(...to, textWidth(text, "600 12px"), plot.box(), taken);
-    if (!room) continue;
+    if (!room) return;
     taken.push({ ...room.box, x0: room.box.x0 - GAP, x1: room.box.x1 + GAP }, ...room.leader);
     if (room.leader.length > 0) outer.append(svg("line", { class: "leader", x1: to[0], y1: to[1], x2: room.x, y2: room.end }));
     outer.append(svg("text", { class: "label arrow-name", x: room.x, y: room.y, "text-anchor": room.anchor }, text));
-  }
+  });
 }
 
 function longOf([x0, y0], [x1, y1]) {
