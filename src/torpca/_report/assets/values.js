@@ -29,7 +29,7 @@ function drawValues(body, usual, i) {
   const mine = usual.values.subarray(i * p, (i + 1) * p);
   const off = Array.from(mine, (v, j) => outside(v, usual, j));
   const beyond = off.filter((by) => by > 0).length;
-  const said = element("p", { textContent: beyond > 0 ? `${whole(beyond)} of ${many(p, "value")} ${beyond === 1 ? "is" : "are"} outside of the usual range.` : "Each value by itself is in its usual range." });
+  const said = element("p", { textContent: beyond > 0 ? `${whole(beyond)} of ${many(p, "value")} ${beyond === 1 ? "is" : "are"} outside of the usual range.` : `Each value by itself is in its usual range${rows.kind[i] > 1 ? "; how they go together is not usual" : ""}.` });
   const parts = [who, said];
   const chart = data.values.curve ? element("div", { id: "values-curve", className: "chart", role: "img", ariaLabel: `Values of row ${shownId(i)} over the median and the usual range of the good rows` }) : null;
   if (chart) parts.push(chart);
