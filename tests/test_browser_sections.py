@@ -57,6 +57,8 @@ def files(tmp_path_factory):
         "one": answer(OutlierRobustPCA(1).fit(narrow), narrow),
         "stopped": stopped(),
     }
+    steps = np.arange(400) * np.timedelta64(216, "s")  # a day: its end is a number on the axis
+    cases["day"] = replace(cases["stopped"], times_of_rows=np.datetime64("2024-03-01") + steps)
     return {name: write_report(told, folder / f"{name}.html") for name, told in cases.items()}
 
 
@@ -203,7 +205,7 @@ def test_logarithmic_axes_have_equal_steps(open_page, files, viewport):
 
 
 @pytest.mark.parametrize("picture", ["order-score", "cusum", "map", "ours"])
-@pytest.mark.parametrize("name", ["timed", "stopped"])
+@pytest.mark.parametrize("name", ["timed", "stopped", "day"])
 def test_numbers_along_the_bottom_are_whole(open_page, files, name, picture):
     page = open_page(files[name], viewport=PHONE)
     page.locator(f"#{picture}").scroll_into_view_if_needed()
