@@ -98,7 +98,7 @@ def test_shares_are_not_rounded_up_to_all_nor_down_to_none(open_page, tmp_path):
     some.explanation.shares[:, :2] = 0.9998, 0.0002
     page = open_page(write_report(some, tmp_path / "shares.html"))
     said = page.locator("#why-body td:last-child").all_text_contents()
-    assert said[:2] == ["> 99.9\u00a0%", "less than 0.1\u00a0%"]
+    assert said[:2] == [">\u00a099.9\u00a0%", "less than 0.1\u00a0%"]
 
 
 @pytest.mark.slow
