@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from tests import _browser
-from tests._browser import PHONE, for_paper, inked, no_sideways, numbers
+from tests._browser import PHONE, for_paper, inked, no_sideways, numbers, values
 from tests._reports import spectra
 from tests.test_report_sections import plant
 from torpca import OutlierRobustPCA
 from torpca._answer import answer
+from torpca._kinds import KINDS
 from torpca._provenance import Baseline, Provenance
 from torpca._report import write_report
 
@@ -29,6 +30,19 @@ def timed():
     return replace(told, times_of_rows=times, provenance=known)
 
 
+def stopped():
+    """A sensor far away that drops to zero for a while, and the warnings that go with it."""
+    rng = np.random.default_rng(0)
+    load = rng.standard_normal(400)
+    names = ["flow", "bearing_temp", "rpm", "vibration"]
+    X = np.array([50.0, 80.0, 1450.0, 0.8]) + np.outer(load, [8.0, 5.0, 30.0, 0.0])
+    X += rng.standard_normal(X.shape) * [0.5, 0.5, 2.0, 0.05]
+    X[100:160, 2] = 0.0
+    with pytest.warns(RuntimeWarning, match="stands for a missing value"):
+        model = OutlierRobustPCA(2, scale=True).fit(X)
+    return answer(model, X, names=names, title="stopped.csv", warnings=("Look at rpm. It is 0.",))
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sections")
@@ -41,7 +55,10 @@ def files(tmp_path_factory):
         "spectra": spectra(),
         "new": replace(new, baseline=Baseline(200, 8)),
         "one": answer(OutlierRobustPCA(1).fit(narrow), narrow),
+        "stopped": stopped(),
     }
+    steps = np.arange(400) * np.timedelta64(216, "s")  # a day: its end is a number on the axis
+    cases["day"] = replace(cases["stopped"], times_of_rows=np.datetime64("2024-03-01") + steps)
     return {name: write_report(told, folder / f"{name}.html") for name, told in cases.items()}
 
 
@@ -64,8 +81,10 @@ def test_every_part_is_drawn_and_nothing_runs_off(open_page, files, name, scheme
     assert page.locator("#order-score").is_visible()
 
 
-def test_the_map_is_on_the_first_screen(open_page, files):
-    page = open_page(files["timed"], viewport={"width": 1400, "height": 900})
+@pytest.mark.parametrize("name", ["timed", "new", "stopped"])
+def test_the_map_is_on_the_first_screen(open_page, files, name):
+    """Also below a line that says what the warnings are, and with long headlines."""
+    page = open_page(files[name], viewport={"width": 1400, "height": 900})
     box = page.locator("#map").bounding_box()
     assert box["y"] + box["height"] <= 900
 
@@ -117,6 +136,136 @@ def test_pictures_are_saved(open_page, files, tmp_path):
         page.locator("#cusum + .save button", has_text="PNG").click()
     got.value.save_as(tmp_path / "cusum.png")
     assert (tmp_path / "cusum.png").read_bytes().startswith(b"\x89PNG")
+
+
+def saved_svg(page, host, path):
+    page.locator(f"#{host}").scroll_into_view_if_needed()
+    with page.expect_download() as got:
+        page.locator(f"#{host} + .save button", has_text="SVG").click()
+    got.value.save_as(path)
+    root = ET.parse(path).getroot()
+    return root, ["".join(e.itertext()) for e in root.iter() if e.tag.endswith("}text")]
+
+
+def test_saved_pictures_have_a_key(open_page, files, tmp_path):
+    """All that a reader needs who has the picture alone: the kinds of rows that are drawn."""
+    page = open_page(files["timed"], accept_downloads=True)
+    told = timed()
+    root, texts = saved_svg(page, "order-score", tmp_path / "order.svg")
+    assert texts[-len(set(told.types)) :] == [kind for kind in KINDS if kind in told.types]
+    box = page.locator("#order-score").bounding_box()
+    assert float(root.get("height")) > box["height"]
+    assert all(float(e.get("y", 0)) < float(root.get("height")) for e in root.iter())
+
+
+def test_a_saved_cell_map_says_what_its_colours_mean(open_page, files, tmp_path):
+    page = open_page(files["spectra"], accept_downloads=True)
+    _, texts = saved_svg(page, "cell-map", tmp_path / "cells.svg")
+    assert texts[-2:] == ["too large", "too small"]
+
+
+@pytest.mark.parametrize("host", ["values-curve", "contributions", "contribution-profile"])
+def test_pictures_of_the_row_that_is_looked_at_are_saved(open_page, files, tmp_path, host):
+    page = open_page(files["spectra"], accept_downloads=True)
+    page.click("#next-row")
+    _, texts = saved_svg(page, host, tmp_path / "row.svg")
+    assert any("nm" in text for text in texts)
+    assert page.locator(f"#{host} + .save").count() == 1
+
+
+def test_values_are_those_of_the_table(open_page, files):
+    """Single precision beside a median of 1450 made 0 into 1.84e-5."""
+    page = open_page(files["stopped"])
+    row = page.locator("#values tbody tr", has_text="rpm")
+    assert row.locator("td").first.inner_text().split()[0] == "0"
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1400, "height": 900}, PHONE])
+def test_heads_of_the_reasons_are_not_torn_apart(open_page, files, viewport):
+    page = open_page(files["stopped"], viewport=viewport)
+    lines = page.locator(".reasons thead th").evaluate_all(
+        """heads => heads.map((head) => {
+            const range = document.createRange();
+            range.selectNodeContents(head);
+            return [head.textContent.split(" ").length, range.getClientRects().length];
+        })"""
+    )
+    assert all(rects <= words for words, rects in lines)
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1400, "height": 900}, PHONE])
+def test_logarithmic_axes_have_equal_steps(open_page, files, viewport):
+    """Not 0.01, 0.03, 1, 3."""
+    page = open_page(files["stopped"], viewport=viewport)
+    page.locator("#order-orthogonal").scroll_into_view_if_needed()
+    _, up = numbers(page, "#order-orthogonal")
+    steps = np.diff(np.log10(values(up)))
+    assert len(up) >= 3
+    assert np.ptp(np.abs(steps)) < 0.2
+
+
+@pytest.mark.parametrize("picture", ["order-score", "cusum", "map", "ours"])
+@pytest.mark.parametrize("name", ["timed", "stopped", "day"])
+def test_numbers_along_the_bottom_are_whole(open_page, files, name, picture):
+    page = open_page(files[name], viewport=PHONE)
+    page.locator(f"#{picture}").scroll_into_view_if_needed()
+    page.wait_for_timeout(50)
+    edge = page.locator(f"#{picture}").bounding_box()
+    texts = page.locator(f"#{picture} svg text:not([transform])")
+    boxes = [text.bounding_box() for text in texts.all()]
+    assert len(boxes) > 3
+    assert max(box["x"] + box["width"] for box in boxes) <= edge["x"] + edge["width"] + 1
+
+
+def test_the_biplot_begins_with_the_good_rows(open_page, files):
+    page = open_page(files["stopped"])
+    page.locator("#biplot").scroll_into_view_if_needed()
+    across, _ = numbers(page, "#biplot")
+    page.click('[data-plot="biplot"][data-zoom="home"]')
+    farther, _ = numbers(page, "#biplot")
+    page.click('[data-plot="biplot"][data-zoom="good"]')
+    page.click("#next-row")  # a row far out, which other pictures show
+    assert numbers(page, "#biplot")[0] == across
+    assert np.ptp(values(farther)) > 1.5 * np.ptp(values(across))
+
+
+def test_names_of_features_do_not_lie_on_each_other(open_page, files):
+    """Three sensors that go together have one arrow, and their names stand around it."""
+    page = open_page(files["stopped"])
+    page.locator("#biplot").scroll_into_view_if_needed()
+    page.wait_for_timeout(50)
+    names = [name.bounding_box() for name in page.locator("#biplot .arrow-name").all()]
+    assert len(names) == 4
+    for i, one in enumerate(names):
+        for other in names[:i]:
+            beside = (
+                one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+            )
+            above = one["y"] + 13 <= other["y"] + 2 or other["y"] + 13 <= one["y"] + 2
+            assert beside or above
+
+
+def test_names_of_arrows_with_one_beginning_are_told_apart(open_page, tmp_path):
+    X = plant()
+    names = [f"conductivity of reactor number {j} at the outlet" for j in range(6)]
+    told = answer(OutlierRobustPCA(2).fit(X), X, names=names)
+    page = open_page(write_report(told, tmp_path / "named.html"))
+    page.locator("#biplot").scroll_into_view_if_needed()
+    page.wait_for_timeout(50)
+    texts = page.locator("#biplot .arrow-name").all_text_contents()
+    assert len(set(texts)) == len(texts) > 3
+
+
+def test_without_a_biplot_there_is_nothing_to_press(open_page, files):
+    page = open_page(files["one"])
+    assert page.locator("#loadings .tools:not(.save)").count() == 0
+
+
+def test_a_fit_that_settles_at_once_has_no_curves(open_page, files):
+    page = open_page(files["stopped"])
+    assert len(stopped().history) < 3
+    assert page.locator("#change").is_hidden()
+    assert page.locator("#fit .save").first.is_hidden()
 
 
 def test_flagged_rows_are_saved_and_code_is_copied(open_page, files, tmp_path):

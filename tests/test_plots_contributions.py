@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from tests import _plots
+from tests._reports import spectra
 from torpca import OutlierRobustPCA
+from torpca._bands import named_bands
 from torpca._estimators.words import percent
 from torpca._shares import signed_shares
 from torpca.plots import ContributionsDisplay
@@ -128,3 +130,39 @@ def test_rows_are_named_by_labels_of_several_levels(model, rows):
     for named in ([("a", 3)], ("a", 3)):
         display = ContributionsDisplay.from_estimator(model, frame, rows=named)
         np.testing.assert_allclose(display.shares, signed_shares(model, X[[3]]), atol=1e-12)
+
+
+def test_neighbours_in_a_spectrum_that_act_together_are_one_bar():
+    told = spectra()
+    bad, names = int(told.extreme[0]), list(told.names)
+    display = ContributionsDisplay.from_predictions(
+        told.contributions[:1], feature_names=names, ids=[bad]
+    )
+    found = named_bands(told.contributions[0], names, 10)
+    ticks = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    assert ticks == [name for name, _ in found]
+    assert " nm to " in ticks[0]
+    widths = [bar.get_width() for bar in display.bars_[0]]
+    np.testing.assert_allclose(widths, [share for _, share in found])
+    assert names[display.features_[0]] == ticks[0].split(" to ")[0]
+
+
+def test_bands_of_several_spectra_are_those_of_the_largest_shares():
+    shares = np.zeros((2, 40))
+    shares[0, 5:15], shares[1, 25:35] = 0.1, -0.1
+    display = ContributionsDisplay.from_predictions(
+        shares, feature_names=[f"{900 + 2 * j} nm" for j in range(40)]
+    )
+    ticks = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    assert ticks == ["910 nm to 928 nm", "950 nm to 968 nm"]
+    np.testing.assert_allclose(
+        [[bar.get_width() for bar in bars] for bars in display.bars_], [[1, 0], [0, -1]]
+    )
+
+
+def test_long_names_keep_their_ends():
+    names = [f"conductivity of the reactor, measured at the {end}" for end in ("inlet", "outlet")]
+    display = ContributionsDisplay.from_predictions([2.0, 1.0], feature_names=names)
+    ticks = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    assert ticks[0].endswith("the inlet")
+    assert ticks[1].endswith("the outlet")

@@ -7,7 +7,7 @@ from tests import _plots
 from tests._plots import KINDS, drawn, sorted_rows, to_rgb
 from torpca import TORP, OutlierRobustPCA
 from torpca.datasets import make_outlier_subspace
-from torpca.plots import OutlierMapDisplay
+from torpca.plots import OutlierMapDisplay, ScoresDisplay
 from torpca.plots._rows import LOOKS
 
 # Fixtures: pytest looks for them by these names.
@@ -120,3 +120,11 @@ def test_map_of_rows_without_noise_draws_good_and_bad_apart():
     above = [points.get_offsets()[:, 1] > line for points in display.points_.values()]
     assert sum(map(np.count_nonzero, above)) == np.count_nonzero(made.outliers)
     assert not above[list(display.points_).index("regular")].any()
+
+
+def test_axes_say_whether_columns_were_scaled(rows):
+    for scale, said in ((True, "columns scaled"), (False, "columns not scaled")):
+        fitted = OutlierRobustPCA(2, scale=scale).fit(rows[0])
+        drawn = OutlierMapDisplay.from_estimator(fitted)
+        assert drawn.ax_.get_ylabel() == f"orthogonal distance ({said})"
+        assert f"%, {said})" in ScoresDisplay.from_estimator(fitted, rows[0]).ax_.get_xlabel()

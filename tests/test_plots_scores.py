@@ -77,7 +77,7 @@ def test_one_component_is_drawn_against_the_orthogonal_distance(rows):
     display = ScoresDisplay.from_estimator(fitted, X, plain=True, scale="linear")
     expected = np.column_stack([fitted.transform(X)[:, 0], fitted.distances(X).orthogonal])
     np.testing.assert_allclose(sorted_rows(drawn(display.points_)), sorted_rows(expected))
-    assert display.ax_.get_ylabel() == "orthogonal distance"
+    assert display.ax_.get_ylabel() == "orthogonal distance (columns not scaled)"
     reach = fitted.cutoffs_["score"] * np.sqrt(fitted.explained_variance_[0])
     np.testing.assert_allclose(display.ellipse_.get_xdata(), reach)
     pca = PCA(1).fit(X)

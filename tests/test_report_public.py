@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 
 import torpca
+from torpca._report.places import as_dates
 from torpca.datasets import make_outlier_subspace
 
 X = make_outlier_subspace(120, 6, 2, 0.1, noise=0.01, random_state=0).X
@@ -84,3 +85,39 @@ def test_new_rows_and_their_baseline(model):
 def test_bad_input_is_refused_before_the_work(model, given, error, said):
     with pytest.raises(error, match=said):
         torpca.report(**{"model": model, "X": X, **given})
+
+
+def test_a_frame_with_an_index_of_its_own_names_its_rows(model):
+    pd = pytest.importorskip("pandas")
+    worst = int(np.argmax(model.orthogonal_distances_))
+    frame = pd.DataFrame(X, index=[f"batch-{i}" for i in range(len(X))])
+    assert f"batch-{worst}" in torpca.report(model, frame.to_numpy(), ids=frame.index).html
+    fitted = torpca.OutlierRobustPCA(2).fit(frame.set_axis(list("abcdef"), axis=1))
+    frame.columns = list("abcdef")
+    assert f"batch-{worst}" in torpca.report(fitted, frame).html
+    assert "Rows are counted from 1" in torpca.report(fitted, frame.reset_index(drop=True)).html
+
+
+def test_new_rows_are_set_beside_what_the_model_knows_of_the_fit(model):
+    made = torpca.report(model, X[:50], new=True)
+    n_flagged = np.count_nonzero(model.outlier_type_ != "regular")
+    assert f"at the fit ({n_flagged} of 120 rows)" in made.html
+    assert (
+        "at the fit (3 of 60 rows)" in torpca.report(model, X[:50], new=True, baseline=(60, 3)).html
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "first"),
+    [
+        (["2024-03-01 07:00+01:00", "", "2024-03-01 08:00+01:00"], "2024-03-01T07:00"),
+        (["2024-03-01T07:00Z", "2024-03-01T08:00Z"], "2024-03-01T07:00"),
+        (["2024-03-31 01:00+01:00", "2024-03-31 03:00+02:00"], "2024-03-31T00:00"),
+        (["2024-03-01", "2024-03-02"], "2024-03-01T00:00"),
+    ],
+)
+def test_times_with_an_offset_are_read_without_a_warning(texts, first):
+    """As the clock said, unless the clock was changed in between: then in UTC."""
+    read = as_dates(np.array(texts, dtype=object))
+    assert read[0] == np.datetime64(first, "ms").astype(np.int64)
+    assert np.isnan(read[1]) == (texts[1] == "")

@@ -249,7 +249,9 @@ def answer(
         dropped=Dropped() if dropped is None else dropped,
         scaled=model.subspace_.scale is not None,
         plain_flagged=ordinary_flags(plain, float(np.finfo(source.dtype).eps)),
-        usual=usual_values(source, judged.extreme, sampled),
+        usual=usual_values(
+            source, judged.extreme, sampled, model.subspace_ if new and model.center else None
+        ),
         references=references(model, judged, new),
         baseline=baseline_of(model) if new else None,
         times_of_rows=times_of_rows,

@@ -180,18 +180,22 @@ def span_words(answer: Answer, rows: npt.NDArray[np.intp]) -> str:
     return f"{shown} and {whole(len(rows) - 3)} more" if len(rows) > 3 else shown
 
 
-def cause_words(answer: Answer, cause: Cause, cut: Callable[[str], str]) -> str:
-    """What is wrong with some rows, and where they are; `cut` shortens names.
+def wrong_words(cause: Cause, cut: Callable[[str], str]) -> str:
+    """What is wrong with some rows; `cut` shortens names.
 
-    Such as "rpm too low (0 to 3, about 1,440 expected), 02:00 to 02:59".
+    Such as "rpm too low (0 to 3, about 1,440 expected)".
     """
-    off = ""
-    if np.isfinite(cause.expected) and len(cause.features) == 1:
-        low, high = figures(cause.low), figures(cause.high)
-        values = low if low == high else f"{low} to {high}"
-        off = f" ({values}, about {figures(cause.expected)} expected)"
+    if not np.isfinite(cause.expected) or len(cause.features) != 1:
+        return cut(cause.words)
+    low, high = figures(cause.low), figures(cause.high)
+    values = low if low == high else f"{low} to {high}"
+    return f"{cut(cause.words)} ({values}, about {figures(cause.expected)} expected)"
+
+
+def cause_words(answer: Answer, cause: Cause, cut: Callable[[str], str]) -> str:
+    """What is wrong with some rows, and where they are: "rpm too low, 02:00 to 02:59"."""
     where = "" if answer.times_of_rows is not None else "row " if len(cause.rows) == 1 else "rows "
-    return f"{cut(cause.words)}{off}, {where}{cut(span_words(answer, cause.rows))}"
+    return f"{wrong_words(cause, cut)}, {where}{cut(span_words(answer, cause.rows))}"
 
 
 def kinds_words(answer: Answer) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from torpca._answer import Answer
 from torpca._causes import NOT_EXPLAINED, Cause, cause_words
-from torpca._report.encode import numbered, packed, short, text
+from torpca._report.encode import numbered, packed, prose, short, text
 from torpca._report.rows import Detail, Drawn
 from torpca._words import counted
 
@@ -23,7 +23,7 @@ def causes_section(answer: Answer) -> str:
         return ""
     items = "".join(
         f"<li><strong>{text(counted(len(cause.rows), 'row'))}</strong> "
-        f"{text(cause_words(answer, cause, short))} {cause_button(cause, number)}</li>"
+        f"{prose(cause_words(answer, cause, short))} {cause_button(cause, number)}</li>"
         for number, cause in enumerate(answer.causes[:LISTED])
     )
     others = answer.causes[LISTED:]
@@ -33,10 +33,15 @@ def causes_section(answer: Answer) -> str:
             f"<li><strong>{text(counted(rows, 'row'))}</strong> "
             f"for {text(counted(len(others), 'more cause'))}</li>"
         )
+    meaning = (
+        "Each band has the largest part in the distance of its rows."
+        if answer.profile
+        else "Where features are named, the rows would be ordinary if these had the values that "
+        "the others predict."
+    )
     return (
         '<section id="causes" aria-labelledby="causes-title"><h2 id="causes-title">Causes</h2>'
-        "<p>A row is explained by the few features that would make it ordinary, were they replaced "
-        "by what the others predict.</p>"
+        f'<p>{meaning} <span class="screen">Select shows the rows in the pictures.</span></p>'
         f'<ul class="causes">{items}</ul></section>'
     )
 

@@ -27,12 +27,13 @@ def drift_section(answer: Answer) -> str:
     """The section; empty unless the rows are new ones."""
     if not answer.new:
         return ""
+    said = [*baseline_words(answer), *distance_words(answer), *shift_words(answer)]
     return (
         '<section id="drift" aria-labelledby="drift-title"><h2 id="drift-title">Drift since the fit'
-        f"</h2><p>{text(' '.join([*baseline_words(answer), *shift_words(answer)]))}</p>"
+        f"</h2><p>{text(' '.join(said))}</p>"
         f"{shift_table(answer)}"
-        '<p class="help">The distances over the order of the rows, with their limits, are '
-        'under <a href="#order">Rows in their order</a>.</p></section>'
+        '<p class="help">The distances of the rows in their order, with their limits, are '
+        '<a href="#order">further down</a>.</p></section>'
     )
 
 
@@ -49,6 +50,25 @@ def baseline_words(answer: Answer) -> list[str]:
         f"{now} of the rows are flagged now, {percent(base.share)} at the fit "
         f"({whole(base.n_flagged)} of {whole(base.n_rows)} rows)."
     ]
+
+
+def distance_words(answer: Answer) -> list[str]:
+    """Both median distances now and at the fit, where that is known."""
+    judged = answer.types != UNKNOWN
+    said = []
+    for which, distances in (
+        ("score", answer.score_distances),
+        ("orthogonal", answer.orthogonal_distances),
+    ):
+        reference = answer.references.get(which)
+        if reference is not None and np.any(judged):
+            now = figures(float(np.median(distances[judged])))
+            said.append(
+                f"The median {which} distance is {now}, and was about "
+                f"{figures(reference.centre**1.5)} at the fit; its limit is "
+                f"{figures(answer.cutoffs[which])}."
+            )
+    return said
 
 
 def shifts(answer: Answer) -> tuple[Floats, Floats, float]:
@@ -81,7 +101,7 @@ def shift_words(answer: Answer) -> list[str]:
     far = np.flatnonzero(np.abs(middle) > chance)
     if len(far) == 0:
         return [
-            f"Along no component have the rows moved by more than chance explains "
+            "The rows have moved along no component by more than chance explains "
             f"({figures(chance)} standard deviations)."
         ]
     worst = int(far[np.argmax(np.abs(middle[far]))])

@@ -21,6 +21,7 @@ LONGEST_NAME = 120
 # What no page should hold: controls other than tab and newline, halves of surrogate pairs, and
 # marks that turn the direction of text, of what follows too.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+A_TIME = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?)?")
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -67,6 +68,11 @@ def safe_json(value: Any) -> str:
 def text(value: object) -> str:
     """Any text as text of a page: nothing in it is an element or ends an attribute."""
     return html.escape(UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(value)), quote=True)
+
+
+def prose(value: object) -> str:
+    """Text of a paragraph: the same, in which no time is torn apart at the end of a line."""
+    return A_TIME.sub(r'<span class="when">\g<0></span>', text(value))
 
 
 def short(name: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from torpca._answer import Answer
 from torpca._bands import named_bands
+from torpca._report.controls import plot_tools
 from torpca._report.encode import packed, short, text
 from torpca._report.points import first_features, largest_within
 from torpca._report.scaling import scaled_words
@@ -66,10 +67,15 @@ def loadings_section(answer: Answer) -> str:
         if k > 1
         else ""
     )
+    tools = (
+        '<div class="tools" role="group" aria-label="Biplot"><span id="loading-axes"></span>'
+        f"{plot_tools('biplot')}</div>"
+    )
     some = f" The first {COMPONENTS} of {whole(k)} components are shown." if k > COMPONENTS else ""
     arrow = (
         " In the biplot a row lies far along an arrow if it has much of its feature; all arrows "
-        "are drawn to one scale."
+        'are drawn to one scale. It begins with the good rows<span class="screen">; the button All '
+        "rows shows those far out</span>."
         if k > 1
         else ""
     )
@@ -78,9 +84,7 @@ def loadings_section(answer: Answer) -> str:
         f'<h2 id="loadings-title">Loadings <small>{scaled_words(answer)}</small></h2>'
         "<p>A loading is the weight of a feature in a component; the squares of the loadings of a "
         f"component add up to 1. Signs are arbitrary, but common to a component.{some}{arrow}</p>"
-        '<div class="tools" role="group" aria-label="Loadings"><span id="loading-axes"></span>'
-        '<span class="modes" role="radiogroup" aria-label="What dragging does" '
-        'data-modes="biplot"></span></div>'
+        f"{tools if k > 1 else ''}"
         f'<div class="{"halves" if k > 1 else ""}"><figure><figcaption><strong>Loadings</strong> '
         'by component</figcaption><div id="loading-bars" class="chart" role="img" '
         f'aria-label="Loadings; the list below has the largest"></div></figure>{biplot}</div>'

@@ -3,44 +3,79 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import PurePath
 from typing import Any
 
 from torpca._answer import Answer
 
-LINK = '<a href="#next">What next</a>'
+# Options of `torpca fit` without a value, and those that a fit to the good rows needs as well.
+FLAGS = {
+    *("--scale", "--cells", "--impute", "--force", "--json", "--quiet", "--debug"),
+    *("--header", "--no-header"),
+}
+KEPT = {
+    *("--n-components", "--scale", "--cells", "--limit", "--max-iter", "--missing", "--na-values"),
+    *("--id-column", "--time-column", "--columns", "--exclude"),
+}
 
 
 def next_payload(answer: Answer) -> dict[str, str]:
     """What the buttons copy; `ROWS` stands for the numbers of rows, counted from 1."""
-    return {"refit": refit_code(answer), "score": score_command(answer), "file": csv_name(answer)}
+    return {
+        "refit": refit_code(answer),
+        "again": refit_commands(answer),
+        "score": score_command(answer),
+        "file": csv_name(answer),
+    }
 
 
 def next_section(answer: Answer) -> str:
     """The section; without flagged rows there is only a command for new ones."""
-    rows: list[tuple[str, str, str]] = []
-    if len(answer.extreme):
-        rows.append(("save-flagged", "Save flagged rows as CSV", "main"))
-        if not answer.new:
-            rows.append(("copy-refit", "Copy code: fit without these rows", ""))
-    rows.append(("copy-score", "Copy command: score new rows", ""))
+    refit = bool(len(answer.extreme)) and not answer.new
+    wanted = [
+        ("save-flagged", "Save flagged rows as CSV", "main", bool(len(answer.extreme))),
+        ("copy-again", "Copy commands: fit without the flagged rows", "", refit_commands(answer)),
+        ("copy-refit", "Copy Python: fit without these rows", "", refit),
+        ("copy-score", "Copy command: score new rows", "", True),
+    ]
     buttons = "".join(
         f'<button type="button" id="{name}" class="{kind}">{label}</button>'
-        for name, label, kind in rows
+        for name, label, kind, there in wanted
+        if there
     )
-    refit = (
-        "<p>Flagged rows had no part in this fit, so that a fit without them changes little; it is "
-        "for other methods, or for rows that you select yourself. These rows are the selected ones "
-        "or, if none is selected, all that are flagged.</p>"
-        if len(answer.extreme) and not answer.new
+    why = (
+        "<p>The flagged rows had no part in this fit, so a fit without them changes little. Use it "
+        "for another method, or to leave out rows of your choice: the Python code leaves out the "
+        "selected rows or, if none is selected, all flagged rows.</p>"
+        if refit
         else ""
     )
     return (
         '<section id="next" aria-labelledby="next-title"><h2 id="next-title">What next</h2>'
-        f'{refit}<div class="tools">{buttons}</div>'
+        f'{why}<div class="tools">{buttons}</div>'
         '<p id="next-said" class="help" role="status"></p>'
         '<label for="next-text" class="quiet">What was copied</label>'
         '<textarea id="next-text" rows="3" readonly spellcheck="false" hidden></textarea></section>'
     )
+
+
+def refit_commands(answer: Answer) -> str:
+    """Commands that write the good rows to a file and fit these; empty if `fit` was not used."""
+    known = answer.provenance
+    typed = shlex.split(known.command) if known else []
+    if known is None or answer.new or not len(answer.extreme) or typed[:2] != ["torpca", "fit"]:
+        return ""
+    data, options = typed[2], typed[3:]
+    if data == "-" or not known.folder:
+        return ""
+    kept: list[str] = []
+    while options:
+        long = 1 if options[0] in FLAGS else 2
+        kept += options[:long] if options[0] in KEPT else []
+        options = options[long:]
+    good = f"good-{PurePath(data).name.split('.')[0]}.csv"
+    score = ["torpca", "score", known.folder, data, "--clean", good]
+    return f"{shlex.join(score)}\n{shlex.join(['torpca', 'fit', good, *kept])}\n"
 
 
 def refit_code(answer: Answer) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._answer import Answer
-from torpca._report.encode import packed, short, text
+from torpca._report.controls import plot_tools
+from torpca._report.encode import packed, prose, short, text
 from torpca._report.places import Places, packed_places, places_of
 from torpca._report.rows import Drawn
 from torpca._sources.base import Floats
@@ -92,14 +93,9 @@ def order_section(answer: Answer) -> str:
     said = [*order_words(answer, places), *alarm_words(answer, places)]
     return (
         f'<section id="order" aria-labelledby="order-title"><h2 id="order-title">{title}</h2>'
-        f"<p>{text(' '.join(said))}</p>"
+        f"<p>{prose(' '.join(said))}</p>"
         '<div class="tools" role="group" aria-label="Rows in their order">'
-        '<span class="modes" role="radiogroup" aria-label="What dragging does" data-modes="order">'
-        '</span><button type="button" data-zoom="in" data-plot="order" aria-label="Zoom in">+'
-        '</button><button type="button" data-zoom="out" data-plot="order" aria-label="Zoom out">'
-        "&minus;</button>"
-        '<button type="button" data-zoom="good" data-plot="order">Good rows</button>'
-        '<button type="button" data-zoom="home" data-plot="order">All rows</button>'
+        f"{plot_tools('order')}"
         '<label><input type="checkbox" id="order-log"> Logarithmic distances</label></div>'
         f"{figures}{chart}{how_words() if known else ''}</section>"
     )

@@ -18,9 +18,10 @@ from torpca._report.causes import LINK as CAUSES_LINK
 from torpca._report.causes import causes_section
 from torpca._report.cells import LINK as CELLS_LINK
 from torpca._report.cells import cells_section
+from torpca._report.controls import plot_tools
 from torpca._report.drift import LINK as DRIFT_LINK
 from torpca._report.drift import drift_section
-from torpca._report.encode import safe_json, short, text
+from torpca._report.encode import prose, safe_json, short, text
 from torpca._report.loadings import LINK as LOADINGS_LINK
 from torpca._report.loadings import loadings_section
 from torpca._report.missing import LINK, missing_section
@@ -119,7 +120,7 @@ def page_of(answer: Answer, detail: Detail) -> str:
         title=text(short(answer.title)),
         headline=text(words.headline(answer)),
         lead=" ".join(text(s) for s in words.lead(answer)),
-        sentence=text(words.second_sentence(answer)),
+        sentence=prose(words.second_sentence(answer)),
         scaled=scaled_words(answer),
         caution=caution_line(answer),
         extreme=extreme_list(answer),
@@ -138,6 +139,8 @@ def page_of(answer: Answer, detail: Detail) -> str:
         provenance=provenance_details(answer),
         figures=key_figures(answer),
         legend=legend(answer),
+        map_tools=plot_tools("map"),
+        score_tools=plot_tools("scores"),
         drawn=" ".join(
             text(s)
             for s in [
@@ -226,8 +229,13 @@ def doubts_about(answer: Answer) -> list[str]:
 
 def caution_line(answer: Answer) -> str:
     """A line at the top that leads to the warnings; empty if there are none."""
-    n = len(doubts_about(answer))
-    return f'<p class="caution"><a href="#warning">{warning_title(n)}</a></p>' if n else ""
+    doubts = doubts_about(answer)
+    if not doubts:
+        return ""
+    first = doubts[0].split(". ")[0].rstrip(".")
+    title = warning_title(len(doubts))
+    most = f"{title}: " if len(doubts) == 1 else f"{title}, the first: "
+    return f'<p class="caution"><a href="#warning">{most}{text(short(first))}</a></p>'
 
 
 def warning_title(n: int) -> str:
@@ -270,7 +278,8 @@ def key_count(n: int, thing: str) -> tuple[str, str]:
 
 def dashed_words(answer: Answer, detail: Detail) -> str:
     """What the dashed curve among the scores is; with one component, what the two lines are."""
-    within = "99.5\u00a0% of the good rows if they were Gaussian."
+    whose = "good rows of the fit" if answer.new else "good rows"
+    within = f"99.5\u00a0% of the {whose} if they were Gaussian."
     if min(answer.scores.shape[1], answer.plain_scores.shape[1], detail.components) > 1:
         return f"The ellipse would hold {within}"
     return f"Between the dashed lines would lie {within}"

@@ -56,7 +56,7 @@ def payload(answer: Answer, detail: Detail) -> dict[str, Any]:
         "orthogonal": distance(
             answer.orthogonal_distances[drawn.rows], answer.cutoffs["orthogonal"]
         ),
-        "ours": coordinates(answer.scores, answer, drawn, detail),
+        "ours": our_coordinates(answer, drawn, detail),
         "plain": coordinates(answer.plain_scores, answer, drawn, detail),
         "profile": answer.profile,
         "features": top_features(answer, detail, names),
@@ -108,6 +108,16 @@ def coordinates(scores: Floats, answer: Answer, drawn: Drawn, detail: Detail) ->
         "mean": mean.tolist(),
         "covariance": covariance.tolist(),
     }
+
+
+def our_coordinates(answer: Answer, drawn: Drawn, detail: Detail) -> dict[str, Any]:
+    """Scores on the components of the fit; new rows are set beside the good rows of the fit."""
+    made = coordinates(answer.scores, answer, drawn, detail)
+    variances = answer.variances[: detail.components]
+    if answer.new and np.all(np.isfinite(variances)):
+        made["mean"] = [0.0] * len(variances)
+        made["covariance"] = np.diag(variances).tolist()
+    return made
 
 
 def good_moments(scores: Floats) -> tuple[Floats, Floats]:

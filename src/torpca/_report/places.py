@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ from torpca._sources.base import Floats
 
 # Steps in which a place among the times is packed.
 STEPS = 2**32 - 1
+# How far a time is from UTC, at its end.
+AN_OFFSET = re.compile(r":\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$")
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,22 @@ def as_dates(times: npt.NDArray[Any]) -> Floats | None:
         if any(text and "-" not in text[1:] for text in texts):
             return None
         try:
-            times = np.array([text.removesuffix("Z") or "NaT" for text in texts], "datetime64[ms]")
+            times = np.array(in_one_zone(texts), "datetime64[ms]")
         except ValueError:
             return None
     dates = times.astype("datetime64[ms]")
     return np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64))
+
+
+def in_one_zone(texts: list[str]) -> list[str]:
+    """Times without their offset from UTC if all have the same, else in UTC; "NaT" for none."""
+    if not any(AN_OFFSET.search(text) for text in texts):
+        return [text or "NaT" for text in texts]
+    times = [datetime.fromisoformat(text) if text else None for text in texts]
+    times = [time and time.replace(tzinfo=time.tzinfo or UTC) for time in times]
+    if len({time.utcoffset() for time in times if time}) > 1:
+        times = [time and time.astimezone(UTC) for time in times]
+    return [time.replace(tzinfo=None).isoformat() if time else "NaT" for time in times]
 
 
 def as_numbers(times: npt.NDArray[Any]) -> Floats | None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from torpca._answer import Answer
-from torpca._report.encode import packed
+from torpca._report.encode import packed, short
 from torpca._report.rows import Drawn
-from torpca._words import counted, whole
+from torpca._words import counted, listed, whole
+
+# Rows that ordinary PCA alone flags and that are named.
+NAMED = 3
 
 
 def plain_payload(answer: Answer, drawn: Drawn) -> str | None:
@@ -24,15 +28,23 @@ def plain_words(answer: Answer) -> str:
         return ""
     m = len(answer.extreme)
     both = int(np.count_nonzero(answer.plain_flagged & answer.flagged))
-    others = int(np.count_nonzero(answer.plain_flagged & ~answer.flagged))
+    others = np.flatnonzero(answer.plain_flagged & ~answer.flagged)
     limits = "with limits of the same kind"
     if m == 0:
-        flags = f"flags {counted(others, 'row')}" if others else "flags none either"
+        flags = f"flags {named(answer, others, 'row')}" if len(others) else "flags none either"
         return f"Ordinary PCA, {limits}, {flags}."
     these = {1: "this row" if both else "not this row"}.get(
         m, f"{whole(both) if both else 'none'} of these {whole(m)}"
     )
     if both == m > 1:
         these = f"all of these {whole(m)}"
-    more = f" and {counted(others, 'other')}" if others else ""
+    more = f" and {named(answer, others, 'other')}" if len(others) else ""
     return f"Ordinary PCA, {limits}, flags {these}{more}."
+
+
+def named(answer: Answer, rows: npt.NDArray[np.intp], thing: str) -> str:
+    """How many rows, and which: the first few by their ids."""
+    ids = [short(str(answer.ids[row])) for row in rows[:NAMED]]
+    if len(rows) > NAMED:
+        ids.append(f"{whole(len(rows) - NAMED)} more")
+    return f"{counted(len(rows), thing)} (row{'s' * (len(rows) > 1)} {listed(ids)})"

@@ -73,7 +73,8 @@ n_features)
     path : path, optional
         File to write. By default none is: show the report in a notebook, or take its `html`.
     ids : sequence of length n_samples, optional
-        Labels of the rows; by default their numbers, counted from 1.
+        Labels of the rows; by default the index of a data frame that has one of its own, else their
+        numbers, counted from 1.
     names : sequence of length n_features, optional
         Names of the features; by default those the model was fitted with, or x0, x1, ...
     times : array-like of shape (n_samples,), optional
@@ -83,7 +84,8 @@ n_features)
     new : bool, default=False
         Whether the rows are others than those of the fit.
     baseline : tuple of two int, optional
-        For new rows: number of rows of the fit, and how many of them were flagged.
+        For new rows: number of rows of the fit, and how many of them were flagged; by default what
+        the model knows.
     force : bool, default=False
         Whether to replace a file that is there.
 
@@ -132,6 +134,8 @@ n_features)
             f"X has {n} rows, and the model was fitted to {model.n_samples_}. Give the rows of the "
             "fit, or new=True for others."
         )
+    if ids is None:
+        ids = own_index(X)
     if names is None:
         names = [str(name) for name in getattr(model, "feature_names_in_", feature_names(d))]
     for name, given, wanted in (("ids", ids, n), ("names", names, d), ("times", times, n)):
@@ -150,13 +154,21 @@ n_features)
     found = replace(
         found,
         times_of_rows=None if times is None else np.asarray(times),
-        baseline=None if baseline is None or not new else Baseline(*baseline),
+        baseline=found.baseline if baseline is None or not new else Baseline(*baseline),
         provenance=made_here(model),
     )
     page = report_html(found)
     if path is not None:
         atomic_write(path, lambda file: file.write(page.encode("utf-8")), force=force)
     return Report(page, path)
+
+
+def own_index(X: Any) -> Sequence[Any] | None:
+    """Labels of the rows of a data frame; None if they are only counted, or there are none."""
+    index = getattr(X, "index", None) if hasattr(X, "iloc") else None
+    if index is None or type(index).__name__ == "RangeIndex":
+        return None
+    return [", ".join(map(str, one)) if isinstance(one, tuple) else one for one in index]
 
 
 def made_here(model: OutlierRobustPCA) -> Provenance:

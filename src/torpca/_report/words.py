@@ -8,13 +8,21 @@ import numpy as np
 
 from torpca import _words as words
 from torpca._answer import Answer
-from torpca._causes import because_of, kinds_words
+from torpca._causes import (
+    IN_LINE,
+    MANY,
+    NOT_EXPLAINED,
+    because_of,
+    cause_words,
+    kinds_words,
+    span_words,
+    wrong_words,
+)
 from torpca._estimators.labels import UNKNOWN
 from torpca._estimators.settled import still_moving
 from torpca._estimators.words import stability_words
 from torpca._names import FROM_ONE
 from torpca._report.encode import short
-from torpca._report.plain import plain_words
 from torpca._report.rows import Detail, Drawn
 from torpca._words import counted, degrees, figures, whole
 
@@ -25,16 +33,14 @@ UNCLEAR = 1.5
 # Extreme rows described in a sentence.
 DESCRIBED = 3
 
-NEW = (
-    "The model and its limits come from other rows, and were left as they are. Ordinary PCA, where "
-    "it is shown, is that of the new rows alone."
-)
+MODEL_OF_OTHERS = "The model and its limits come from other rows, and were left as they are."
+NEW = f"{MODEL_OF_OTHERS} Ordinary PCA, where it is shown, is that of the new rows alone."
 
 KIND_WORDS = {
     "regular": "Within both limits: like most rows.",
-    "good leverage": "Far from the centre, but in the directions in which the good rows spread.",
-    "orthogonal": "Off the directions of the good rows, though not far out along them.",
-    "bad leverage": "Off the directions of the good rows, and far out along them too.",
+    "good leverage": "Merely extreme: far from the centre, but in line with the good rows.",
+    "orthogonal": "Off the model: the values do not go together as in the good rows.",
+    "bad leverage": "Off the model, and far from the centre too.",
     UNKNOWN: "Too few cells to be judged: in no picture.",
 }
 
@@ -65,15 +71,34 @@ def headline(answer: Answer) -> str:
 
 def second_sentence(answer: Answer) -> str:
     """What to know beside the headline before looking at the map."""
-    if by_chance(answer) and len(answer.extreme):
+    m = len(answer.extreme)
+    if m == 0:
+        return MODEL_OF_OTHERS if answer.new else variance_words(answer)
+    if by_chance(answer):
         return (
             "About one good row in a hundred is beyond a limit: look at the most extreme rows "
             "before you call any row bad."
         )
-    if answer.new:
-        return "The model and its limits come from other rows, and were left as they are."
-    plain = plain_words(answer)
-    return " ".join([variance_words(answer), *([plain] if plain else [])])
+    explained = [cause for cause in answer.causes if cause.words != NOT_EXPLAINED]
+    if not explained:
+        return variance_words(answer)
+    first = max(explained, key=lambda cause: len(cause.rows))
+    n, looked_at = len(first.rows), sum(len(cause.rows) for cause in explained)
+    of_which = f"of {'these' if looked_at == m else 'the'} {whole(looked_at)}"
+    of_which += " rows" if looked_at == m else " most extreme rows"
+    if first.words == MANY:
+        return f"In {whole(n)} {of_which}, many features are off at once."
+    if first.words == IN_LINE:
+        return f"{whole(n)} {of_which} {'is' if n == 1 else 'are'} in line with the good rows."
+    # Of rows that are scattered, the first few would not help.
+    scattered = span_words(answer, first.rows).endswith(" more")
+    why = wrong_words(first, short) if scattered else cause_words(answer, first, short)
+    if n == m:
+        return f"{'The cause' if m == 1 else f'All {whole(m)} have one cause'}: {why}."
+    if n == 1:
+        label, why = extreme_words(answer)[0]
+        return f"They have no cause in common; the most extreme is row {short(label)}, {why}"
+    return f"The commonest cause, in {whole(n)} {of_which}: {why}."
 
 
 def lead(answer: Answer) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from torpca._names import FROM_ZERO
+from torpca._words import shortened
 
 
 def pyplot() -> Any:
@@ -91,6 +92,5 @@ def tidy(ax: Any) -> None:
 
 
 def one_line(name: object, longest: int = 32) -> str:
-    """A name as a label: on one line, and no longer than `longest` characters."""
-    text = " ".join(str(name).split())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    """A name as a label: on one line, its middle left out beyond `longest` characters."""
+    return shortened(" ".join(str(name).split()), longest)

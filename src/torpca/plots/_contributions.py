@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torpca._bands import LOOKED_AT, bands, is_profile
 from torpca._estimators.words import count, percent
 from torpca._names import FROM_ZERO
 from torpca._shares import parts_of
@@ -29,8 +30,8 @@ class ContributionsDisplay:
     """The features that made one row, or several, extreme, as horizontal bars.
 
     A bar is the share of a feature in the row's squared distance, to the right if the row has
-    more of it than the good rows let expect, to the left if it has less. Make one with
-    `from_estimator` or `from_predictions`.
+    more of it than the good rows let expect, to the left if it has less. Neighbours in a spectrum
+    that act together are one bar. Make one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class ContributionsDisplay:
     ax_, figure_ : matplotlib Axes and Figure
         Where it was drawn.
     features_ : ndarray of shape (n_bars,)
-        Numbers of the features drawn, from the top down.
+        Numbers of the features drawn, from the top down; of bands, those of their first features.
     bars_ : tuple of BarContainer
         The bars, one container for each row, from the top down.
     value_labels_ : tuple of Text
@@ -186,7 +187,8 @@ class ContributionsDisplay:
         ax : matplotlib Axes, optional
             Where to draw; by default in a new figure.
         n_features : int, default=10
-            Number of features to draw, those with the largest share in any of the rows.
+            Number of features, or bands of a spectrum, to draw: those with the largest share in
+            any of the rows.
         legend : bool, default=True
             Whether to add a legend, to the right of the axes, if there are several rows.
 
@@ -197,14 +199,16 @@ class ContributionsDisplay:
         if n_features < 1:
             raise ValueError(f"n_features={n_features} must be 1 or more.")
         m, d = self.shares.shape
-        sizes = np.max(np.abs(self.shares), axis=0)
-        self.features_ = np.argsort(-sizes, kind="stable")[: min(n_features, d)]
-        n_bars = len(self.features_)
+        drawn = bars_of(self.shares, self.names, n_features)
+        self.features_ = np.array([first for first, _ in drawn], dtype=np.intp)
+        n_bars = len(drawn)
         thick = 0.8 / m
         # As high as the bars need: a tenth of an inch for the thinnest.
         ax = axes_for(ax, (7.5 if m == 1 else 9.0, 1.2 + n_bars * max(0.3, 0.12 * m)))
         self.ax_, self.figure_ = ax, ax.figure
-        shown = self.shares[:, self.features_]
+        shown = np.column_stack(
+            [np.sum(self.shares[:, first : last + 1], axis=1) for first, last in drawn]
+        )
         bars = []
         for row in range(m):
             at = np.arange(n_bars) + (row - 0.5 * (m - 1)) * thick
@@ -215,7 +219,9 @@ class ContributionsDisplay:
             bars.append(ax.barh(at, shown[row], height=0.92 * thick, **look))
         self.bars_ = tuple(bars)
         ax.axvline(0.0, color="0.25", linewidth=0.8)
-        names = [one_line(self.names[j]) for j in self.features_]
+        names = [
+            " to ".join(one_line(self.names[j]) for j in dict.fromkeys(ends)) for ends in drawn
+        ]
         ax.set_yticks(np.arange(n_bars), names, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(n_bars - 0.5, -0.5)  # the largest on top
@@ -225,7 +231,8 @@ class ContributionsDisplay:
         # Sides say the sign; a share is a share.
         ax.xaxis.set_major_formatter(lambda v, _: f"{100 * abs(v):.3g} %")
         self.value_labels_ = self._write_values(shown[0]) if m == 1 else ()
-        ax.set_xlabel(self._axis_name(shown, d - n_bars))
+        n_others = d - sum(last - first + 1 for first, last in drawn)
+        ax.set_xlabel(self._axis_name(shown, n_others))
         tidy(ax)
         self._write_rows(legend)
         return self
@@ -277,6 +284,18 @@ class ContributionsDisplay:
 
 
 # ---- what is drawn -------------------------------------------------------------------------------
+
+
+def bars_of(shares: Floats, names: Sequence[str], most: int) -> list[tuple[int, int]]:
+    """First and last feature of each bar, the largest in any row first: bands in spectra."""
+    sizes = np.abs(shares)
+    if not is_profile([str(name) for name in names]):
+        order = np.argsort(-np.max(sizes, axis=0), kind="stable")[:most].tolist()
+        return [(j, j) for j in order]
+    # Each feature with the sign that it has where it is largest.
+    largest = np.take_along_axis(shares, np.argmax(sizes, axis=0)[None], axis=0)[0]
+    found = sorted(bands(largest, LOOKED_AT * most), key=lambda band: -abs(band[2]))[:most]
+    return [(first, last) for first, last, _ in found] or [(0, 0)]
 
 
 def row_numbers(it: Subject, rows: Any) -> npt.NDArray[np.intp]:

@@ -132,6 +132,11 @@ def known_types(types: Any) -> npt.NDArray[np.str_]:
     return array
 
 
+def with_scaling(name: str, scaled: bool | None) -> str:
+    """Name of an axis in the unit of the columns, and whether these were scaled, if it is known."""
+    return name if scaled is None else f"{name} (columns {'' if scaled else 'not '}scaled)"
+
+
 def names_of(given: Sequence[str] | None, known: Any, d: int) -> tuple[str, ...]:
     """Names of d features: those given, else those known, else x0, x1, ..."""
     names = given if given is not None else known

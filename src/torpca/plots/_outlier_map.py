@@ -19,6 +19,7 @@ from torpca.plots._door import (
     same_length,
     subject,
     types_beyond,
+    with_scaling,
 )
 from torpca.plots._row_labels import FONT, halo, label_points
 from torpca.plots._rows import MAX_REGULAR, draw_rows
@@ -47,6 +48,8 @@ class OutlierMapDisplay:
         "regular", "good leverage", "orthogonal" or "bad leverage".
     ids : sequence of length n_samples, optional
         Labels of the rows; by default their numbers, counted from 0.
+    scaled : bool, optional
+        Whether columns were scaled, for the name of the axis; by default nothing is said.
 
     Attributes
     ----------
@@ -82,12 +85,14 @@ class OutlierMapDisplay:
         limits: Mapping[str, float],
         types: npt.NDArray[np.str_],
         ids: Sequence[Any] | npt.NDArray[Any] | None = None,
+        scaled: bool | None = None,
     ) -> None:
         self.score_distances = score_distances
         self.orthogonal_distances = orthogonal_distances
         self.limits = limits
         self.types = types
         self.ids = ids
+        self.scaled = scaled
 
     @classmethod
     def from_estimator(
@@ -129,6 +134,7 @@ optional
             limits=limits_of(it.model),
             types=types,
             ids=it.ids if ids is None else ids,
+            scaled=it.model.subspace_.scale is not None,
         ).plot(ax, **options)
 
     @classmethod
@@ -230,7 +236,7 @@ optional
             set_ends(low / room if log else low, high * room)
         self._draw_limits(ends)
         ax.set_xlabel("score distance (standard deviations)")
-        ax.set_ylabel("orthogonal distance")
+        ax.set_ylabel(with_scaling("orthogonal distance", self.scaled))
         tidy(ax)
         title = rows_title(self.ids)
         self.legend_ = legend_outside(ax, self.points_.values(), title) if legend else None

@@ -20,6 +20,7 @@ from torpca.plots._door import (
     plain_pca,
     same_length,
     subject,
+    with_scaling,
 )
 from torpca.plots._row_labels import halo, label_points
 from torpca.plots._rows import MAX_REGULAR, draw_rows
@@ -58,6 +59,8 @@ class ScoresDisplay:
         From the subspace of ordinary PCA; needed to draw one component of it alone.
     ids : sequence of length n_samples, optional
         Labels of the rows; by default their numbers, counted from 0.
+    scaled : bool, optional
+        Whether columns were scaled, for the names of the axes; by default nothing is said.
 
     Attributes
     ----------
@@ -81,7 +84,7 @@ class ScoresDisplay:
     >>> X = make_outlier_subspace(500, 20, 3, 0.1, noise=0.01, random_state=0).X
     >>> display = ScoresDisplay.from_estimator(OutlierRobustPCA().fit(X), X, components=(1, 3))
     >>> display.ax_.get_ylabel()
-    'component 3 (... %)'
+    'component 3 (... %, columns not scaled)'
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class ScoresDisplay:
         plain_explained: Floats | None = None,
         plain_orthogonal_distances: Floats | None = None,
         ids: Sequence[Any] | npt.NDArray[Any] | None = None,
+        scaled: bool | None = None,
     ) -> None:
         self.scores = scores
         self.types = types
@@ -110,6 +114,7 @@ class ScoresDisplay:
         self.plain_explained = plain_explained
         self.plain_orthogonal_distances = plain_orthogonal_distances
         self.ids = ids
+        self.scaled = scaled
 
     @classmethod
     def from_estimator(
@@ -170,6 +175,7 @@ class ScoresDisplay:
             orthogonal_distances=orthogonal,
             explained=np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64),
             ids=it.ids if ids is None else ids,
+            scaled=model.subspace_.scale is not None,
             **compared,
         ).plot(ax, **options)
 
@@ -340,14 +346,14 @@ class ScoresDisplay:
         style: dict[str, Any] = {"color": "0.1", "linestyle": "--", "linewidth": 1.3, "zorder": 3}
         style |= {"label": f"score limit {self.limit:.3g}", "path_effects": halo(ax)}
         reach = [self.limit * float(deviations[c - 1]) for c in self.components]
-        names = [axis_name(c, explained) for c in self.components]
+        names = [axis_name(c, explained, self.scaled) for c in self.components]
         if len(reach) == 2:
             turn = np.linspace(0.0, 2 * np.pi, 361)
             (region,) = ax.plot(reach[0] * np.cos(turn), reach[1] * np.sin(turn), **style)
         else:
             region = ax.axvline(reach[0], **style)
             ax.axvline(-reach[0], **{**style, "label": "_other side"})
-            names.append("orthogonal distance")
+            names.append(with_scaling("orthogonal distance", self.scaled))
         ax.set_xlabel(names[0])
         ax.set_ylabel(names[1])
         both = ((x, ax.xaxis, ax.set_xscale), (y, ax.yaxis, ax.set_yscale))
@@ -429,8 +435,10 @@ def known_components(components: Sequence[int], k: int) -> tuple[int, ...]:
     return chosen
 
 
-def axis_name(component: int, explained: Floats | None) -> str:
-    """Name of an axis: the component and its share of the variance."""
+def axis_name(component: int, explained: Floats | None, scaled: bool | None) -> str:
+    """Name of an axis: the component, its share of the variance, and whether columns are scaled."""
+    name = with_scaling(f"component {component}", scaled)
     if explained is None or component > len(explained):
-        return f"component {component}"
-    return f"component {component} ({percent(float(explained[component - 1]))})"
+        return name
+    share = percent(float(explained[component - 1]))
+    return name.replace("(", f"({share}, ") if scaled is not None else f"{name} ({share})"

@@ -3,34 +3,49 @@
 // The numbers along both axes, as [place, text]. Those of the upright one say how wide a margin must be.
 function measureAxes(plot) {
   const { x0, x1, y0, y1 } = plot.view;
-  const numbers = (axis, low, high, about) => {
-    if (plot.spec[axis].times) return timeTicks(low, high, about);
-    const log = plot.isLog(axis);
-    const { least = -Infinity } = plot.spec[axis]; // there is no row 0
-    const places = (log ? logTicks : roundTicks)(low, high, about).filter((v) => v >= least);
-    const texts = tickTexts(log ? places.map((v) => 10 ** v) : places);
-    return places.map((v, j) => [v, texts[j]]);
-  };
-  const up = numbers("y", y0, y1, plot.size().inY / 55);
+  const up = axisTicks(plot.spec.y, plot.isLog("y"), y0, y1, plot.size().inY / 55);
   plot.margin = { ...MARGIN, left: Math.max(MARGIN.left, ...up.map(([, text]) => 32 + textWidth(text))) };
   const { inX } = plot.size();
-  plot.ticks = { y: up, x: numbers("x", x0, x1, Math.max(inX / 85, Math.min(inX / 45, 5))) };
+  plot.ticks = { y: up, x: axisTicks(plot.spec.x, plot.isLog("x"), x0, x1, ticksAcross(inX)) };
+}
+
+function axisTicks({ times, least = -Infinity }, log, low, high, about) {
+  if (times) return timeTicks(low, high, about);
+  const places = (log ? logTicks : roundTicks)(low, high, about).filter((v) => v >= least); // there is no row 0
+  const texts = tickTexts(log ? places.map((v) => 10 ** v) : places);
+  return places.map((v, j) => [v, texts[j]]);
+}
+
+// About how many numbers there is room for along the bottom.
+function ticksAcross(room) {
+  return Math.max(room / 85, Math.min(room / 45, 5));
+}
+
+// Numbers along the bottom: none runs into the one before it, or over the edge of the picture.
+function writeAcross(group, ticks, place, top, edge) {
+  let written = -Infinity;
+  for (const [v, text] of ticks) {
+    const half = textWidth(text) / 2;
+    const at = Math.min(place(v), edge - half - 1);
+    if (at - half < written + 4) continue;
+    group.append(svg("text", { x: at, y: top, "text-anchor": "middle" }, text));
+    written = at + half;
+  }
+}
+
+// The name of an upright axis.
+function writeUp(group, middle, text) {
+  group.append(svg("text", { class: "name", x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, text));
 }
 
 function drawAxes(plot, group) {
-  const { height } = plot.size();
+  const { width: edge, height } = plot.size();
   const { x0, y0 } = plot.view;
   const { x, y, width, height: high } = plot.box();
   const [right, bottom] = [x + width, y + high];
-  let written = -Infinity; // up to where: numbers do not run into each other
-  for (const [v, text] of plot.ticks.x) {
-    const [left] = plot.toScreen(v, y0);
-    const half = textWidth(text) / 2;
-    group.append(svg("line", { class: "grid", x1: left, x2: left, y1: y, y2: bottom }));
-    if (left - half < written + 4) continue;
-    group.append(svg("text", { x: left, y: bottom + 17, "text-anchor": "middle" }, text));
-    written = left + half;
-  }
+  const across = (v) => plot.toScreen(v, y0)[0];
+  for (const [v] of plot.ticks.x) group.append(svg("line", { class: "grid", x1: across(v), x2: across(v), y1: y, y2: bottom }));
+  writeAcross(group, plot.ticks.x, across, bottom + 17, edge);
   for (const [v, text] of plot.ticks.y) {
     const [, top] = plot.toScreen(x0, v);
     group.append(svg("line", { class: "grid", x1: x, x2: right, y1: top, y2: top }));
@@ -38,8 +53,7 @@ function drawAxes(plot, group) {
   }
   group.append(svg("path", { class: "axis", d: `M${x} ${y}V${bottom}H${right}` }));
   group.append(svg("text", { class: "name", x: x + width / 2, y: height - 6, "text-anchor": "middle" }, axisName(plot.spec.x.label, width)));
-  const middle = y + high / 2;
-  group.append(svg("text", { class: "name", x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, axisName(plot.spec.y.label, high)));
+  writeUp(group, y + high / 2, axisName(plot.spec.y.label, high));
 }
 
 // The name of an axis, without its unit where there is no room for that.

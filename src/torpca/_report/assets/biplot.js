@@ -10,10 +10,16 @@ function biplot() {
   }
   const axes = { x: 0, y: 1 };
   const spec = () => ({ ...scoreSpec("ours", axes), arrows: arrowsOn(axes) });
-  const plot = new Plot(host, { ...spec(), log: false, labels: 0 });
+  const plot = new Plot(host, { ...spec(), log: false, labels: 0, still: true });
   listen(plot);
-  if (most > 2) axisChoices(most, axes, () => plot.change(spec()), "loading");
+  const start = () => {
+    plot.change(spec());
+    plot.goodRows(); // rows far out would press the arrows into a point
+  };
+  if (most > 2) axisChoices(most, axes, start, "loading");
   modeButtons(document.querySelector('[data-modes="biplot"]'), [plot]);
+  zoomButtons("biplot", [plot]);
+  start();
 }
 
 // Arrows in the units of the plot, as long as they can be within the good rows.
@@ -26,19 +32,32 @@ function arrowsOn({ x, y }) {
 }
 
 function drawArrows(plot, inner, outer, taken) {
-  const [x0, y0] = plot.toScreen(0, 0);
-  const box = plot.box();
-  for (const { name, x, y } of plot.spec.arrows) {
-    const [x1, y1] = plot.toScreen(x, y);
-    const long = Math.hypot(x1 - x0, y1 - y0);
-    if (long < 3) continue;
-    const [ux, uy] = [(x1 - x0) / long, (y1 - y0) / long];
-    const head = [[7, 3.2], [7, -3.2]].map(([back, side]) => `${(x1 - back * ux + side * uy).toFixed(1)} ${(y1 - back * uy - side * ux).toFixed(1)}`);
-    inner.append(svg("path", { class: "arrow", d: `M${x0.toFixed(1)} ${y0.toFixed(1)}L${x1.toFixed(1)} ${y1.toFixed(1)}M${head[0]}L${x1.toFixed(1)} ${y1.toFixed(1)}L${head[1]}` }));
-    const text = shortened(name, plot.narrow() ? 10 : 18);
-    const room = freePlace(x1, y1, textWidth(text, "600 12px"), box, taken);
-    if (!room) continue;
-    taken.push({ ...room.box, x0: room.box.x0 - GAP, x1: room.box.x1 + GAP });
-    outer.append(svg("text", { class: "label arrow-name", x: room.x, y: room.y, "text-anchor": room.anchor }, text));
+  const from = plot.toScreen(0, 0);
+  const arrows = plot.spec.arrows.map(({ name, x, y }) => ({ name, to: plot.toScreen(x, y) })).filter(({ to }) => longOf(from, to) >= 3);
+  for (const { to } of arrows) {
+    inner.append(svg("path", { class: "arrow", d: arrowPath(from, to) }));
+    taken.push(...between(...from, ...to)); // no name lies on an arrow
   }
+  arrows.sort((a, b) => longOf(from, b.to) - longOf(from, a.to));
+  const texts = labelTexts(arrows.map(({ name }) => name), plot.narrow() ? 10 : 18);
+  arrows.forEach(({ to }, j) => {
+    const text = texts[j];
+    const room = freePlace(...to, textWidth(text, "600 12px"), plot.box(), taken);
+    if (!room) return;
+    taken.push({ ...room.box, x0: room.box.x0 - GAP, x1: room.box.x1 + GAP }, ...room.leader);
+    if (room.leader.length > 0) outer.append(svg("line", { class: "leader", x1: to[0], y1: to[1], x2: room.x, y2: room.end }));
+    outer.append(svg("text", { class: "label arrow-name", x: room.x, y: room.y, "text-anchor": room.anchor }, text));
+  });
+}
+
+function longOf([x0, y0], [x1, y1]) {
+  return Math.hypot(x1 - x0, y1 - y0);
+}
+
+function arrowPath(from, to) {
+  const long = longOf(from, to);
+  const [ux, uy] = [(to[0] - from[0]) / long, (to[1] - from[1]) / long];
+  const [tail, tip] = [from, to].map((at) => at.map((v) => v.toFixed(1)).join(" "));
+  const head = [3.2, -3.2].map((side) => `${(to[0] - 7 * ux + side * uy).toFixed(1)} ${(to[1] - 7 * uy - side * ux).toFixed(1)}`);
+  return `M${tail}L${tip}M${head[0]}L${tip}L${head[1]}`;
 }

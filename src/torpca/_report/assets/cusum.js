@@ -24,7 +24,9 @@ function drawCusum(host, curves) {
     made.append(svg("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(tick), y2: y(tick) }));
     made.append(svg("text", { x: edge.left - 7, y: y(tick) + 4, "text-anchor": "end" }, figures(tick)));
   }
-  drawPlaceTicks(made, low, high, x, bottom, inX);
+  const axis = placeAxis();
+  writeAcross(made, axisTicks(axis, false, low, high, ticksAcross(inX)), x, bottom + 17, width);
+  writeUp(made, edge.top + inY / 2, axisName("CUSUM (standard deviations)", inY));
   made.append(svg("path", { class: "axis", d: `M${edge.left} ${edge.top}V${bottom}H${width - edge.right}` }));
   curves.forEach((curve, j) => {
     const points = Array.from(curve.x, (v, i) => `${x(v).toFixed(1)} ${y(curve.y[i]).toFixed(1)}`);
@@ -32,23 +34,12 @@ function drawCusum(host, curves) {
   });
   made.append(svg("line", { class: "limit", x1: edge.left, x2: width - edge.right, y1: y(h), y2: y(h) }));
   made.append(svg("text", { class: "limit-name", x: width - edge.right - 4, y: y(h) - 5, "text-anchor": "end" }, `decision limit ${figures(h)}`));
-  made.append(svg("text", { class: "name", x: edge.left + inX / 2, y: height - 6, "text-anchor": "middle" }, placeAxis().label));
+  made.append(svg("text", { class: "name", x: edge.left + inX / 2, y: height - 6, "text-anchor": "middle" }, axis.label));
   let left = edge.left;
   curves.forEach(({ which }, j) => {
     const name = `${which} distance`;
-    made.append(svg("path", { class: j ? "curve second" : "curve", d: `M${left} 10h22` }));
-    made.append(svg("text", { x: left + 28, y: 14 }, name));
-    left += 46 + textWidth(name);
+    made.append(svg("path", { class: j ? "curve second" : "curve", d: `M${left} 10h20` }));
+    made.append(svg("text", { x: left + 24, y: 14 }, name));
+    left += 36 + textWidth(name);
   });
-}
-
-// Numbers of rows or times along the bottom of a chart.
-function drawPlaceTicks(made, low, high, x, bottom, room) {
-  const about = Math.max(room / 95, 3);
-  const ticks = data.order.kind === "time" ? timeTicks(low, high, about) : (() => {
-    const values = roundTicks(low, high, about).filter((v) => data.order.kind !== "row" || (v >= 1 && Number.isInteger(v)));
-    const texts = tickTexts(values);
-    return values.map((v, j) => [v, texts[j]]);
-  })();
-  for (const [v, text] of ticks) made.append(svg("text", { x: x(v), y: bottom + 17, "text-anchor": "middle" }, text));
 }

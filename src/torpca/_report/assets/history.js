@@ -2,7 +2,10 @@
 
 function historyPlots() {
   const steps = data.history;
-  if (steps.length === 0) return;
+  if (steps.length < 3) {
+    document.querySelector("#fit .halves").hidden = true; // two points are no curve, and the first has none before it
+    return;
+  }
   const charts = [
     ["change", steps.map(([, change], j) => [j + 1, change]), true],
     ["kept", steps.map(([kept], j) => [j + 1, kept]), false],

@@ -40,6 +40,7 @@ function loadingBars(host, values) {
   const shown = values.slice(0, width < 420 ? 4 : values.length);
   const left = Math.min(Math.max(...names.map((name) => textWidth(name))) + 12, width * 0.4);
   const wide = (width - left) / shown.length;
+  const room = wide > 96 ? 38 : 6; // for the number at the end of a bar
   names.forEach((name, j) => {
     const label = svg("text", { x: left - 8, y: top + j * row + 14, "text-anchor": "end" }, fitted(name, left - 10));
     label.append(svg("title", {}, name));
@@ -51,10 +52,11 @@ function loadingBars(host, values) {
     made.append(svg("text", { class: "value", x: middle, y: 13, "text-anchor": "middle" }, wide > 90 ? `Component ${c + 1}` : String(c + 1)));
     made.append(svg("line", { class: "axis", x1: middle, x2: middle, y1: top, y2: top + names.length * row }));
     line.forEach((v, j) => {
-      const long = Math.abs(v / largest) * (wide / 2 - 6);
+      const long = Math.abs(v / largest) * (wide / 2 - room);
       const bar = svg("rect", { class: v > 0 ? "up" : "down", x: v > 0 ? middle : middle - long, y: top + j * row + 3, width: Math.max(long, 0.5), height: row - 7 });
       bar.append(svg("title", {}, `${names[j]}, component ${c + 1}: ${figures(v)}`));
       made.append(bar);
+      if (room > 6) made.append(svg("text", { class: "small", x: middle + (v > 0 ? long + 4 : -long - 4), y: top + j * row + 13, "text-anchor": v > 0 ? "start" : "end" }, figures(v, 2)));
     });
   });
 }

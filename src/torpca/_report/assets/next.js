@@ -8,14 +8,15 @@ function nextSteps() {
     field.value = text;
     field.hidden = false;
     field.rows = Math.min(text.split("\n").length + 1, 9);
-    said.textContent = (await copied(field)) ? `${what} is copied.` : `Copying is not allowed here: ${what.toLowerCase()} is marked, press Ctrl+C.`;
+    said.textContent = (await copied(field)) ? `Copied ${what}.` : "Copying is not allowed here: the text is marked, press Ctrl+C.";
   };
   const these = () => (selection.chosen.size > 0 ? selection.sorted() : Array.from({ length: rows.flagged }, (_, i) => i));
   press("copy-refit", () => {
     const numbers = these().map((i) => rows.number[i] + 1).sort((a, b) => a - b);
-    copy(data.next.refit.replace("ROWS", () => numbers.join(", ")), `The code without ${many(numbers.length, "row")}`);
+    copy(data.next.refit.replace("ROWS", () => numbers.join(", ")), `the code without ${many(numbers.length, "row")}`);
   });
-  press("copy-score", () => copy(data.next.score, "The command"));
+  press("copy-again", () => copy(data.next.again, "the commands"));
+  press("copy-score", () => copy(data.next.score, "the command"));
   press("save-flagged", () => {
     saveFile(data.next.file, new Blob([`\ufeff${flaggedCsv()}`], { type: "text/csv;charset=utf-8" }));
     said.textContent = `Saved ${many(rows.flagged, "row")} as ${data.next.file}.`;

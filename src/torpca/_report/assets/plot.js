@@ -1,7 +1,7 @@
 // A scatter plot of rows: points on a canvas, and around them axes, limits and labels as SVG, so that
 // these print sharply; the grid lies under the points. `spec` says what is drawn:
 //   x, y: { values, label, limit (optional), linear (whatever `log` says, optional), times (optional) },
-//   log, ellipse (points, optional), levels (lines across, optional), arrows (optional), labels (how many rows)
+//   log, still (keeps its view whatever row is looked at, optional), ellipse (points, optional), levels (lines across, optional), arrows (optional), labels (how many rows)
 
 const MARGIN = { left: 58, right: 14, top: 22, bottom: 44 };
 const FARTHEST = 4; // times the width of the first view that zooming out leads to
@@ -51,7 +51,7 @@ class Plot {
     whenResized(host, (anew) => this.resized(anew));
     kinds.watch(() => this.soon());
     selection.watch(({ chosen, show }) => {
-      if (show) this.bring(selection.current);
+      if (show && !this.spec.still) this.bring(selection.current);
       this.soon({ points: false, rings: chosen === true });
     });
   }
@@ -278,11 +278,10 @@ class Plot {
 
   drawPoints({ pen, sharp }) {
     const style = getComputedStyle(document.documentElement);
-    const strong = [0, 1, 2, 3].map((kind) => stamp(kind, style, sharp, 1));
-    const weak = [0, 1, 2, 3].map((kind) => stamp(kind, style, sharp, faint));
+    const signs = [0, 1, 2, 3].map((kind) => stamp(kind, style, sharp));
     const put = this.stamper(pen, 16);
     // The most extreme last, on top of the others.
-    for (let i = rows.count - 1; i >= 0; i--) put((i < STRONG ? strong : weak)[rows.kind[i]], i);
+    for (let i = rows.count - 1; i >= 0; i--) put(signs[rows.kind[i]], i);
   }
 
   drawRings({ pen, sharp }) {

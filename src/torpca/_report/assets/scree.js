@@ -14,7 +14,7 @@ function drawScree(host, log) {
   const { variances, plain, rank } = data.scree;
   const height = 290;
   const { made, width } = drawing(host, height);
-  const edge = { left: 58, right: 12, top: 38, bottom: 44 };
+  const edge = { left: 70, right: 12, top: 38, bottom: 44 };
   const [inX, inY] = [width - edge.left - edge.right, height - edge.top - edge.bottom];
   const shown = [...variances, ...plain].filter((v) => v > 0);
   const low = log ? Math.floor(Math.log10(Math.min(...shown))) : 0;
@@ -44,6 +44,7 @@ function drawScree(host, log) {
   }
   made.append(svg("path", { class: "axis", d: `M${edge.left} ${edge.top}V${bottom}H${width - edge.right}` }));
   made.append(svg("text", { class: "name", x: edge.left + inX / 2, y: height - 6, "text-anchor": "middle" }, "Principal direction"));
+  writeUp(made, edge.top + inY / 2, "Share of the variance");
   const x = edge.left + rank * step;
   const kept = `${many(rank, "component")} kept`;
   const fits = x + 6 + textWidth(kept) < width;

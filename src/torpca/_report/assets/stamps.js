@@ -2,10 +2,8 @@
 
 // Where there are very many rows their signs are smaller, and let those below shine through.
 const crowdedGood = rows.count - rows.flagged > 3000;
-// So many flagged rows, the most extreme, are drawn strongly however many there are.
-const STRONG = 500;
-const crowded = rows.flagged > STRONG;
-const faint = Math.max(0.3, 0.75 * (STRONG / Math.max(rows.flagged, STRONG)) ** 0.25);
+const crowded = rows.flagged > 500;
+const alpha = crowded ? Math.max(0.3, 0.75 * (500 / rows.flagged) ** 0.25) : 1;
 // With more rings than this they are thin and small.
 const MANY_RINGS = 1000;
 
@@ -18,7 +16,7 @@ function blank(size, sharp) {
   return { made, pen };
 }
 
-function stamp(kind, style, sharp, alpha) {
+function stamp(kind, style, sharp) {
   const { made, pen } = blank(16, sharp);
   pen.fillStyle = style.getPropertyValue(`--kind-${kind}`);
   const shapes = [null, "M0 -5.6L5.2 3.9H-5.2Z", "M0 -5.8L5 0L0 5.8L-5 0Z", "M-4.2 -4.2H4.2V4.2H-4.2Z"];

@@ -13,10 +13,10 @@ function roundTicks(low, high, about) {
 // Logarithms of round numbers: of as many as there is room for, but of three if that can be.
 function logTicks(low, high, about) {
   if (high - low < 0.7) return roundTicks(10 ** low, 10 ** high, about).filter((t) => t > 0).map(Math.log10);
-  const every = Math.max(1, Math.ceil((high - low) / about));
-  const choices = [[1, 2, 5], [1, 3], [1]].map((within) => powers(low, high, every, within));
-  const fit = choices.find((ticks) => ticks.length <= about) || choices[2];
-  return fit.length >= 3 ? fit : choices.reverse().find((ticks) => ticks.length >= 3) || fit;
+  const powersOfTen = [1, 2, 3, 5, 10, 20, 50, 100, 200].map((every) => powers(low, high, every, [1]));
+  const choices = [powers(low, high, 1, [1, 2, 5]), powers(low, high, 1, [1, 3]), ...powersOfTen];
+  const enough = choices.filter((ticks) => ticks.length >= 3);
+  return enough.find((ticks) => ticks.length <= about) || enough.pop() || choices[0];
 }
 
 function powers(low, high, every, within) {

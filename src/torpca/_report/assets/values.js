@@ -5,9 +5,8 @@ const FARTHEST_SHOWN = 12;
 function valuesPanel() {
   const body = document.getElementById("values-body");
   if (!body) return;
-  const { low, middle, high, unit, steps, names } = data.values;
-  const usual = { names: names.map(unturned), steps: unpacked(steps, Float32Array) };
-  [usual.low, usual.middle, usual.high, usual.unit] = [low, middle, high, unit].map((text) => unpacked(text, Float64Array));
+  const usual = { names: data.values.names.map(unturned) };
+  for (const part of ["low", "middle", "high", "unit", "values"]) usual[part] = unpacked(data.values[part], Float64Array);
   let shown = -1;
   const draw = (anew) => {
     if (selection.current === shown && !anew) return;
@@ -27,10 +26,10 @@ function drawValues(body, usual, i) {
     return;
   }
   const p = usual.names.length;
-  const mine = Float64Array.from(usual.middle, (m, j) => (m || 0) + usual.steps[i * p + j] * usual.unit[j]);
+  const mine = usual.values.subarray(i * p, (i + 1) * p);
   const off = Array.from(mine, (v, j) => outside(v, usual, j));
   const beyond = off.filter((by) => by > 0).length;
-  const said = element("p", { textContent: beyond > 0 ? `${whole(beyond)} of ${many(p, "value")} ${beyond === 1 ? "is" : "are"} outside of the usual range.` : "Each value by itself is in its usual range." });
+  const said = element("p", { textContent: beyond > 0 ? `${whole(beyond)} of ${many(p, "value")} ${beyond === 1 ? "is" : "are"} outside of the usual range.` : `Each value by itself is in its usual range${rows.kind[i] > 1 ? "; how they go together is not usual" : ""}.` });
   const parts = [who, said];
   const chart = data.values.curve ? element("div", { id: "values-curve", className: "chart", role: "img", ariaLabel: `Values of row ${shownId(i)} over the median and the usual range of the good rows` }) : null;
   if (chart) parts.push(chart);
@@ -39,7 +38,9 @@ function drawValues(body, usual, i) {
   const spaced = data.values.curve ? ", apart from each other" : "";
   if (p > FARTHEST_SHOWN) parts.push(element("p", { className: "help", textContent: `The farthest out of ${many(p, "feature")}${spaced}.` }), allValues(usual, mine));
   body.replaceChildren(...parts);
-  if (chart) drawValueCurve(chart, usual, mine);
+  if (!chart) return;
+  drawValueCurve(chart, usual, mine);
+  chart.after(saveTools(chart));
 }
 
 // How far a value is outside of the usual range, in its widths; below zero inside of it.
@@ -121,6 +122,7 @@ function drawValueCurve(host, usual, mine) {
   const [first, last] = labelTexts([usual.names[0], usual.names[p - 1]], 16);
   made.append(svg("text", { x: edge.left, y: height - 8 }, first));
   made.append(svg("text", { x: width - edge.right, y: height - 8, "text-anchor": "end" }, last));
+  writeUp(made, edge.top + inY / 2, "Value");
   let left = edge.left;
   for (const [kind, name] of [["mine", "this row"], ["median", "median"], ["band", "usual"]]) {
     made.append(svg("path", { class: kind, d: kind === "band" ? `M${left} 5h22v10h-22Z` : `M${left} 10h22` }));

@@ -2,6 +2,8 @@
 
 const BAR = 22; // height of a bar
 const BARS = 8;
+// The kinds of rows as the headline calls them.
+const PLAINLY = ["like most rows", "merely extreme (good leverage)", "off the model (orthogonal)", "off the model and far out (bad leverage)"];
 
 function whyPanel() {
   const body = document.getElementById("why-body");
@@ -23,14 +25,16 @@ function drawWhy(body, i) {
   }
   const many = manyFeatures(i);
   if (many.length === 0) return;
-  const bars = element("div", { className: "chart", role: "img", ariaLabel: `Features that made row ${shownId(i)} so: ${many.slice(0, 5).map(featureText).join(", ")}` });
+  const bars = element("div", { id: "contributions", className: "chart", role: "img", ariaLabel: `Features that made row ${shownId(i)} so: ${many.slice(0, 5).map(featureText).join(", ")}` });
   body.append(element("p", { className: "legend short help" }, key("up", "too high"), key("down", "too low")), bars);
   drawBars(bars, many.slice(0, BARS));
+  bars.after(saveTools(bars));
   const line = profile(i);
   if (line && data.shares.d > 30) {
-    const chart = element("div", { className: "chart", role: "img", ariaLabel: `Shares of all ${whole(data.shares.d)} features in their order` });
+    const chart = element("div", { id: "contribution-profile", className: "chart", role: "img", ariaLabel: `Shares of all ${whole(data.shares.d)} features in their order` });
     body.append(element("p", { className: "help", textContent: `All ${whole(data.shares.d)} features in their order` }), chart);
     drawProfile(chart, line);
+    chart.after(saveTools(chart));
   }
   const left = 1 - many.slice(0, BARS).reduce((sum, [, share]) => sum + Math.abs(share), 0);
   if (left > 0.005) body.append(element("p", { className: "help", textContent: `Other features: ${percent(left)} of the squared distance.` }));
@@ -41,7 +45,7 @@ function reasonTable(i, why) {
   const usual = isInLine(i) ? "Usually" : "Usually, given the others";
   const cell = (kind, text) => element("td", { className: kind, textContent: text });
   const lines = why.map(({ name, value, low, high, share }) =>
-    element("tr", {}, element("th", { scope: "row" }, apart(shortened(name, 40), name)), cell("number", figures(value, 4)), cell("number", interval(low, high)), cell("number", percent(share))),
+    element("tr", {}, element("th", { scope: "row" }, apart(shortened(name, 40), name)), cell("number", figures(value, 4)), cell("number", interval(low, high)), cell("number", percent(share).replace("more than ", ">\u00a0"))),
   );
   const heads = ["Feature", "Value", usual, "Share"].map((text, j) => element("th", { scope: "col", className: j > 0 ? "number" : "", textContent: text }));
   const table = element("table", { className: "reasons" }, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...lines));
@@ -57,7 +61,7 @@ function reasonNote(i, count) {
 function whatItIs(i) {
   const [score, orthogonal] = [relative("score", i), relative("orthogonal", i)];
   const far = `score distance ${times(score)}, orthogonal distance ${times(orthogonal)}`;
-  const said = `This row is ${kindOf(i)}: ${far}.`;
+  const said = `This row is ${PLAINLY[rows.kind[i]]}: ${far}.`;
   if (rows.kind[i] === 0) return `${said} It is not flagged.`;
   if (reasonsOf(i).length > 0) return said;
   if (topFeatures(i).length === 0) return `${said} Features are listed for more extreme rows only, or this page would be too large.`;
