@@ -1,5 +1,6 @@
 # %% [markdown]
 # # Digits: pictures that do not belong
+#
 # scikit-learn's digits are pictures of 8 x 8 pixels. We take all zeros and add sixty other digits,
 # so one picture in four does not belong. The pixels are counts from 0 to 16, and many of them are
 # always 0, so these data are far from Gaussian rows near a subspace.
@@ -74,6 +75,7 @@ assert (what[order[-10:]] == 0).all()
 
 # %% [markdown]
 # ## All ten digits
+#
 # We do the same for each digit. The table has three areas under the ROC curve: for `score_samples`,
 # for the residuals of ordinary PCA with the same number of components, and for the residuals of
 # ordinary PCA fitted without the other digits (the oracle).

@@ -1,5 +1,6 @@
 # %% [markdown]
 # # Genotypes: ancestry and batches in a wide table
+#
 # A genetic study has 326 people and 4000 markers. PCA of the genotypes shows ancestry, and the
 # study corrects for the first components. Twenty-eight people of a distant ancestry and eight
 # samples from a faulty batch distort these components.
@@ -78,9 +79,9 @@ for name in GROUPS:
     print(f"{name:8s} {removed[group == name].sum():3d} of {np.sum(group == name)}")
 
 # %% [markdown]
-# The loop removes none of the twenty-eight. A group with a share *f* of all people cannot be farther
-# than sqrt((1 - f)/f) standard deviations from the mean on any component. For 28 of 326 people
-# this is 3.3. Only groups of less than 2.7 % can be beyond six.
+# The loop removes none of the twenty-eight. A group with a share *f* of all people cannot be
+# farther than sqrt((1 - f)/f) standard deviations from the mean on any component. For 28 of
+# 326 people this is 3.3. Only groups of less than 2.7 % can be beyond six.
 
 # %% [check]
 assert not removed[group == "distant"].any()
@@ -88,6 +89,7 @@ assert round(np.sqrt((1 - 28 / 326) / (28 / 326)), 1) == 3.3
 
 # %% [markdown]
 # ## With the number of components given
+#
 # Three populations need two components. The noise in genotypes is large and there is no gap in the
 # variances, so the fit cannot find this number, and we give it. The populations are groups inside
 # the plane. Which of them is taken for the centre depends on where the fit starts, and a warning
@@ -146,7 +148,7 @@ import matplotlib.pyplot as plt
 fig, axes = plt.subplots(
     1,
     2,
-        num="Everyone on the first two components. Left: component 2 shows the distant group.",
+    num="Everyone on the first two components. Left: component 2 shows the distant group.",
 )
 shapes = {"A": "o", "B": "s", "C": "^", "distant": "D", "batch": "X"}
 colours = {"A": "C0", "B": "C1", "C": "C2", "distant": "C3", "batch": plt.rcParams["text.color"]}
@@ -176,6 +178,7 @@ assert without.transform(X).shape == (326, 2)
 
 # %% [markdown]
 # ## When it fails
+#
 # The fit cannot know which people you want to leave out. Suppose that the distant group and C have
 # 40 people each. Together they are a quarter of all people, and belong to the majority that the
 # fit describes. With two components or with three, only the batch is off the subspace.
@@ -197,6 +200,7 @@ assert off_2[group_2 != "batch"].sum() <= 3
 # A plot of the scores would show the distant group as a separate cluster.
 #
 # ## What was found
+#
 # - The loop with six standard deviations removes nobody of the distant group, and never could.
 # - With two components, the fit puts all 36 samples off the subspace, and hardly anyone else.
 # - Its components are within a few degrees of the components of a study without these samples.

@@ -1,5 +1,6 @@
 # %% [markdown]
 # # Sensors: learn from a history with faults, then watch
+#
 # A pump has ten sensors. A month of history contains a stuck thermometer, a drifting flow meter,
 # spikes and a stop. Nobody has marked them. From tomorrow on, we want to judge each reading by
 # limits that do not move.
@@ -176,6 +177,7 @@ _ = axes[1].set_xlabel("reading")
 
 # %% [markdown]
 # ## What was found
+#
 # - From a history with faults, the fit finds three components: load, level and heat.
 # - It detects the hot bearing hundreds of readings earlier than limits that were learned from the
 #   faults too.

@@ -130,6 +130,7 @@ _ = axes[1].legend()
 
 # %% [markdown]
 # ## Why these rows
+#
 # `contributions` splits a row's squared distance among the wavelengths. A chemist recognises
 # alcohol by the position of the peak.
 
@@ -149,6 +150,7 @@ assert abs(peak - 1580) <= 30
 
 # %% [markdown]
 # ## When it fails
+#
 # With a third of the alcohol, these samples differ little more than the traces vary. The fit
 # misses some of them:
 
@@ -162,6 +164,7 @@ assert found[weakly_added].sum() <= 16
 
 # %% [markdown]
 # ## What was found
+#
 # - The fit flags all 18 samples with alcohol, without being told anything, and at most a few
 #   others. One good row in a hundred is flagged by design, and with only 120 rows the limits
 #   themselves are uncertain.

@@ -62,6 +62,7 @@ for name, model in [
 
 # %% [markdown]
 # ## How many components
+#
 # With scaling, there is no gap in the variances. "auto" then takes the components that explain
 # 90 %, but at most one for every ten rows, which is five here. A warning says so.
 
@@ -105,6 +106,7 @@ assert OutlierRobustPCA().fit(X).n_components_ == 1
 # for each component.
 #
 # ## Why
+#
 # The model knows the column names of the data frame. Here are the five most extreme wines:
 
 # %%
@@ -115,8 +117,9 @@ for i in np.argsort(model.score_samples(X))[:5]:
 
 # %% [markdown]
 # ## When it fails
-# Now we take all three growers at once, with 59, 71 and 48 wines. No majority of wines lies near one
-# subspace, so the question makes no sense.
+#
+# Now we take all three growers at once, with 59, 71 and 48 wines. No majority of wines lies near
+# one subspace, so the question makes no sense.
 
 # %%
 together = OutlierRobustPCA(n_components=3, scale=True).fit(wine.data)
@@ -148,6 +151,7 @@ assert np.mean(together.outlier_type_ == "regular") > 0.8
 # lower map there is no gap: no wine is far from a compromise between the three groups.
 #
 # ## What was found
+#
 # - With scaling and two components all ten foreign wines are flagged, and hardly any others.
 # - Without scaling the only component is proline.
 # - With 58 rows, give the number of components, and keep it small.
