@@ -374,7 +374,7 @@ def draw_colorbar(ax: Any, norm: Any, colors: Any) -> Any:
     texts[0].set_va("bottom")  # within the bar's length: what grey is may stand below
     texts[-1].set_va("top")
     bar.ax.tick_params(length=2)
-    bar.set_label("standard deviations from what\nthe rest of the row lets expect", fontsize=9)
+    bar.set_label("standard deviations from what\nthe rest of the row predicts", fontsize=9)
     bar.outline.set_edgecolor("0.5")
     return bar
 

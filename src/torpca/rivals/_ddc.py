@@ -1,4 +1,4 @@
-"""DetectDeviatingCells: cells that the correlated columns of their row do not bear out."""
+"""DetectDeviatingCells: cells that do not match the correlated columns of their row."""
 
 from __future__ import annotations
 
