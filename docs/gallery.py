@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Gallery
 #
-# Every picture that `torpca.plots` draws, with the code that draws it. They need matplotlib:
-# `pip install "torpca[plot]"`. Each display has `from_estimator`, which takes a fitted model and
-# rows; `ax=` draws into axes of your own.
+# This page shows every plot in `torpca.plots`, with the code that draws it. The plots need
+# matplotlib: `pip install "torpca[plot]"`. Each display has a method `from_estimator`, which takes
+# a fitted model and rows. `ax=` draws into your own axes.
 #
 # The data are scikit-learn's wines: 48 wines of one grower, with 13 measurements each, and ten
-# wines of other growers among them. The fit is not told which ones.
+# wines of other growers. The fit is not told which ones.
 
 # %%
 import matplotlib.pyplot as plt
@@ -37,8 +37,8 @@ assert (model.predict(X)[-10:] == -1).all()
 # ## Outlier map
 #
 # Orthogonal distance against score distance, with both limits. The
-# [user guide](user_guide.md#reading-the-outlier-map) says how to read it. The labels are those of
-# the data frame.
+# [user guide](user_guide.md#reading-the-outlier-map) says how to read it. The labels are the index
+# of the data frame.
 
 # %%
 from torpca.plots import OutlierMapDisplay

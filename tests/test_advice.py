@@ -91,7 +91,7 @@ def test_holes_and_odd_shapes(rng):
     assert "f1" in advice(X, names, scaled=False)[0]
     assert advice(np.zeros((0, 0)), [], scaled=False) == [
         "0 rows are too few to tell bad rows from "
-        "good ones. Take what is said of single rows with care."
+        "good ones. Do not rely on the results for single rows."
     ]
     digits = load_digits()
     said = advice(digits.data, list(digits.feature_names), scaled=False)

@@ -100,7 +100,7 @@ def cut(path):
 
 
 MODELS = {
-    "edited": (edited, ["its contents make none"]),
+    "edited": (edited, ["its contents are wrong"]),
     "damaged": (damaged, ["is damaged or cut short", "Bad CRC-32"]),
     "cut off": (cut, ["model.npz"]),
     "from a newer version": (newer, ["Install torpca 7.3.1"]),

@@ -34,7 +34,8 @@ MODULES = [
 ]
 # Messages about what the command line has no way to ask for.
 NOT_HERE = re.compile(
-    r"sample_weight|leave_out|center=|must be 'model'|stability_ is found|max_rows|\brho\b|\bmu\b"
+    r"sample_weight|leave_out|center=|must be 'model'|stability_ is computed|max_rows"
+    r"|\brho\b|\bmu\b"
 )
 
 
@@ -222,4 +223,4 @@ def test_errors_of_a_run(tmp_path, monkeypatch):
     refused = run("compare", "table.csv", "-k", 2, "--fraction", 0.7)
     assert "--fraction 0.7 must be" in refused.output
     refused = run("compare", "table.csv", "-k", 2, "--methods", "nonsense")
-    assert "--methods: no method called 'nonsense'" in refused.output
+    assert "--methods: there is no method 'nonsense'" in refused.output

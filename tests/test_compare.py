@@ -261,12 +261,12 @@ def test_unknown_methods_are_told_what_there_is(made):
     assert_refused(
         lambda: compare(made.X, 2, ["PCA", "magic"]),
         ValueError,
-        "no method called 'magic'",
+        "there is no method 'magic'",
         "OutlierRobustPCA, PCA, torp",
         "spherical_pca",
     )
     assert_refused(
-        lambda: compare(made.X, 2, []), ValueError, "no method was given", "Give some of"
+        lambda: compare(made.X, 2, []), ValueError, "no method was given", "Give one or more of"
     )
 
 

@@ -244,7 +244,7 @@ def test_small_tables_are_fitted_or_refused_with_words(n, d, k, share, whole, se
             raise
 
 
-@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. half of the rows are one and the same")
+@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. half of the rows are equal")
 def test_rows_that_are_all_the_same():
     X = np.ones((20, 5))
     X[3, 1] = np.nan
@@ -253,7 +253,7 @@ def test_rows_that_are_all_the_same():
     np.testing.assert_allclose(model.impute(X), 1.0)
 
 
-@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. half of the rows are one and the same")
+@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. half of the rows are equal")
 def test_rows_that_coincide():
     rows, bad = coinciding_rows()
     rows[[0, 1, 2], [3, 4, 5]] = np.nan

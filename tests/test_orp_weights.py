@@ -152,7 +152,7 @@ def test_bad_weights_are_refused(X, weights, message):
     ("names", "message"),
     [
         (np.zeros(299, dtype=bool), "leave_out has shape.*299.*as a mask, but X has 300 rows"),
-        ([3, 300], "leave_out names 1 rows that are not there, first .*300.*below 300"),
+        ([3, 300], "leave_out names 1 rows that do not exist, first .*300.*below 300"),
         ([-301], "leave_out names 1 rows"),
         ([1.0, 2.0], "leave_out names 2 rows"),
         (["row 3"], "leave_out names 1 rows.*row 3.*X has no index"),

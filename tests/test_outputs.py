@@ -139,7 +139,7 @@ def test_parquet_without_pyarrow_says_how_to_get_it(told, tmp_path, monkeypatch)
 
 
 def test_other_endings_are_refused(told, tmp_path):
-    with pytest.raises(ValueError, match=r"ends in \.csv or \.parquet, not to .*scores\.xlsx"):
+    with pytest.raises(ValueError, match=r"to a \.csv or \.parquet file, not to .*scores\.xlsx"):
         write_scores(told, tmp_path / "scores.xlsx")
 
 
@@ -313,7 +313,7 @@ def test_the_text(told):
     assert lines[0] == "rows.csv: 300 rows of 12 features"
     assert len(lines) < 36
     text = "\n".join(lines)
-    for words in ("3, as asked for", " of 300 rows (", "degrees between", "because of", "and "):
+    for words in ("3, as requested", " of 300 rows (", "degrees between", "because of", "and "):
         assert words in text
     assert "  the column note was left out: it is text" in lines
     assert "  something to know" in lines
@@ -341,7 +341,7 @@ def test_nothing_flagged(nothing_flagged, tmp_path):
     short = summary(nothing_flagged)
     assert short["flagged"]["rows"] == 0
     assert short["most_extreme"] == []
-    assert summary_text(nothing_flagged).endswith("no row is beyond a limit")
+    assert summary_text(nothing_flagged).endswith("No row is beyond a limit.")
     there = read_csv(write_scores(nothing_flagged, tmp_path / "scores.csv"))
     assert set(there["label"]) == {"inlier"}
     assert set(there["top_features"]) == {""}

@@ -93,5 +93,5 @@ def test_matplotlib_is_imported_only_to_draw_and_its_absence_is_told():
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
         "False",
-        'Pictures need matplotlib, which is not installed: pip install "torpca[plot]".',
+        'Plots need matplotlib, which is not installed: pip install "torpca[plot]".',
     ]

@@ -129,7 +129,7 @@ def test_scores_of_rows_of_lower_rank_for_ordinary_pca():
 
 def test_rows_that_coincide_have_a_map_and_no_scores():
     X, bad = coinciding_rows()
-    with pytest.warns(RuntimeWarning, match="one and the same"):
+    with pytest.warns(RuntimeWarning, match="half of the rows are equal"):
         fitted = OutlierRobustPCA().fit(X)
     display = OutlierMapDisplay.from_estimator(fitted, X)
     assert len(display.points_["orthogonal"].get_offsets()) == len(bad)

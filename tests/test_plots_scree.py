@@ -44,7 +44,7 @@ def test_scree_of_ordinary_pca_is_that_of_scikit_learn(options, rows):
 
 @pytest.mark.parametrize(
     ("n_components", "words"),
-    [(2, "2 components, as asked for; they explain"), (0.5, "1 component, explaining ")],
+    [(2, "2 components, as requested; they explain"), (0.5, "1 component, explaining ")],
 )
 def test_scree_says_why(n_components, words, rows):
     fitted = OutlierRobustPCA(n_components).fit(rows[0])

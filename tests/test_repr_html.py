@@ -92,7 +92,7 @@ def test_the_reason_for_the_rank_is_told(rows):
         f"the variance drops {gap.rank_.gap:,.0f} times" in dict(summary_lines(gap))["Components"]
     )
     given = OutlierRobustPCA(2).fit(rows)
-    assert dict(summary_lines(given))["Components"] == "2, as asked for"
+    assert dict(summary_lines(given))["Components"] == "2, as requested"
     searched = NoisyTORP(3, rho=0.1, eta=50.0).fit(rows)
     assert dict(summary_lines(searched))["Components"].endswith(", found by trying ranks")
 
@@ -100,11 +100,11 @@ def test_the_reason_for_the_rank_is_told(rows):
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ("given", "as asked for"),
+        ("given", "as requested"),
         ("gap", "where the variance drops 1,234 times"),
         ("share", "explaining 91.2 % of the variance"),
-        ("edge", "the most considered, as no gap was found"),
-        ("exact", "as more than half of the rows lie in so many directions exactly"),
+        ("edge", "the largest number considered, because there is no gap"),
+        ("exact", "because more than half of the rows lie exactly in so many directions"),
         ("by guesswork {}", "by guesswork {}"),
     ],
 )
@@ -191,7 +191,7 @@ def test_rows_are_counted_as_their_types_are(estimator, rows):
 def test_tensors_have_a_summary_too(rows):
     torch = pytest.importorskip("torch")
     fitted = OutlierRobustPCA(3).fit(torch.asarray(np.array(rows)))
-    assert dict(summary_lines(fitted))["Components"] == "3, as asked for"
+    assert dict(summary_lines(fitted))["Components"] == "3, as requested"
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_scales_and_components_are_those_of_the_good_rows(share, seed):
     assert subspace_error(model.components_.T, V) < 0.03
 
 
-@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. the rows with a part in the fit are two")
+@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. the rows in the fit form two")
 def test_with_all_rows_kept_it_is_standard_scaler_and_pca():
     X, _ = unlike_features(0.2)
     scales, V = oracle(X, 3)

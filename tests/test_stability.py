@@ -57,7 +57,7 @@ def test_there_is_none_before_a_fit_or_from_a_file(tmp_path):
     with pytest.raises(NotFittedError):
         _ = OutlierRobustPCA().stability_
     model = load_model(save_model(OutlierRobustPCA(2).fit(planted().X), tmp_path / "model.npz"))
-    with pytest.raises(AttributeError, match=r"read from a file.*Fit a part of them"):
+    with pytest.raises(AttributeError, match=r"loaded from a file.*Fit a part of the rows"):
         _ = model.stability_
 
 
@@ -123,7 +123,7 @@ def test_two_groups_inside_the_subspace_are_warned_of(share, apart):
     message = said(OutlierRobustPCA(2, trim=0), X)
     if apart and share > 0.1:
         assert f"two groups, of {1 - share:.0%} and {share:.0%}" in message
-        assert "fit the groups apart" in message
+        assert "fit the groups separately" in message
     else:
         assert "two groups" not in message
 

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Digits: pictures that do not belong
 #
-# scikit-learn's digits are pictures of 8 x 8 pixels. We take all zeros and mix sixty other digits
-# among them: one picture in four does not belong. The pixels are counts from 0 to 16, and many of
-# them are always 0, so these data are far from Gaussian rows near a subspace.
+# scikit-learn's digits are pictures of 8 x 8 pixels. We take all zeros and add sixty other digits,
+# so one picture in four does not belong. The pixels are counts from 0 to 16, and many of them are
+# always 0, so these data are far from Gaussian rows near a subspace.
 #
-# **What to look for:** where it works, where it does not, and how you can tell beforehand.
+# **What to look for:** where the fit works, where it does not, and how you can tell.
 
 # %%
 import numpy as np
@@ -27,7 +27,7 @@ print(f"{len(X)} pictures, {np.sum(what != 0)} are not zeros")
 
 # %% [markdown]
 # There are few rows, so a fit may warn that some labels depend on where it started. The warning is
-# right; we hide it here.
+# right, but we hide it here.
 
 # %%
 import warnings
@@ -47,9 +47,9 @@ assert flagged[what != 0].mean() > 0.95
 assert flagged[what == 0].mean() < 0.15
 
 # %% [markdown]
-# The limits are for Gaussian rows, of which one in a hundred would be flagged. Pixels are not
-# Gaussian, so more zeros are flagged. `score_samples` gives the order. The zeros among the
-# flagged pictures come last, as the figure shows.
+# The limits are made for Gaussian rows: they would flag one in a hundred. Pixels are not Gaussian,
+# so more zeros are flagged. `score_samples` ranks the pictures. The flagged zeros come last among
+# the flagged pictures, as the figure shows.
 
 # %%
 import matplotlib.pyplot as plt
@@ -76,9 +76,9 @@ assert (what[order[-10:]] == 0).all()
 # %% [markdown]
 # ## All ten digits
 #
-# We do the same for each digit. The table has the area under the ROC curve of `score_samples`, that
-# of the residuals of ordinary PCA with the same number of components, and that of ordinary PCA
-# fitted without the other digits (the oracle).
+# We do the same for each digit. The table has three areas under the ROC curve: for `score_samples`,
+# for the residuals of ordinary PCA with the same number of components, and for the residuals of
+# ordinary PCA fitted without the other digits (the oracle).
 
 # %%
 from sklearn.decomposition import PCA
@@ -115,7 +115,7 @@ assert areas[8][0] < 0.95  # what the text says of eights
 # - For most digits the foreign pictures rank first, far better than with ordinary PCA.
 # - Ones, eights and nines are hard. Eights and nines resemble every digit, and
 #   the components that explain 90 % of them explain the others too. With twenty components for
-#   240 pictures, `rank_` says `share`, not `gap`: these data have no true rank. That is a sign to
-#   be careful.
+#   240 pictures, `rank_.rule` is `share`, not `gap`: these data have no true rank. That is a sign
+#   to be careful.
 # - Pixels are far from Gaussian, so more than one good row in a hundred is flagged. Use the
-#   order, or set `contamination`.
+#   ranking, or set `contamination`.

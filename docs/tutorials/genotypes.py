@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Genotypes: ancestry and batches in a wide table
 #
-# A genetic study has 326 people and 4000 markers. PCA of the genotypes shows where people come
-# from, and the study is corrected for the first components. Twenty-eight people of a distant
-# ancestry and eight samples from a faulty batch distort these components.
+# A genetic study has 326 people and 4000 markers. PCA of the genotypes shows ancestry, and the
+# study corrects for the first components. Twenty-eight people of a distant ancestry and eight
+# samples from a faulty batch distort these components.
 #
 # **What to look for:** the usual remedy removes everyone who is more than six standard deviations
 # out on any component, and repeats. A *group* of outliers is never that far out, because the group
@@ -41,7 +41,7 @@ def genotypes(seed, sizes=(110, 100, 80, 28, 8), n_markers=4000):
 
 
 def standardized(copies):
-    """Markers with mean 0 and the variance they would have in one population; no rare ones."""
+    """Common markers with mean 0, divided by their standard deviation in one population."""
     frequency = copies.mean(axis=0) / 2
     common = (frequency > 0.02) & (frequency < 0.98)
     p = frequency[common]
@@ -79,9 +79,9 @@ for name in GROUPS:
     print(f"{name:8s} {removed[group == name].sum():3d} of {np.sum(group == name)}")
 
 # %% [markdown]
-# None of the twenty-eight is removed. A group with a share *f* of all people cannot be farther
-# than sqrt((1 - f)/f) standard deviations from the mean on any component: 3.3 for 28 of 326.
-# Only groups of less than 2.7 % can be beyond six.
+# The loop removes none of the twenty-eight. A group with a share *f* of all people cannot be
+# farther than sqrt((1 - f)/f) standard deviations from the mean on any component. For 28 of
+# 326 people this is 3.3. Only groups of less than 2.7 % can be beyond six.
 
 # %% [check]
 assert not removed[group == "distant"].any()
@@ -90,10 +90,10 @@ assert round(np.sqrt((1 - 28 / 326) / (28 / 326)), 1) == 3.3
 # %% [markdown]
 # ## With the number of components given
 #
-# Three populations need two components. The noise in genotypes is large, and there is no gap in the
-# variances from which to find that number, so we give it. The populations are groups inside the
-# plane, and which of them is taken for the centre depends on where the fit starts. A warning says
-# so. We hide it here, because the question is who is off the plane.
+# Three populations need two components. The noise in genotypes is large and there is no gap in the
+# variances, so the fit cannot find this number, and we give it. The populations are groups inside
+# the plane. Which of them is taken for the centre depends on where the fit starts, and a warning
+# says so. We hide it here, because we ask who is off the plane.
 
 # %%
 import warnings
@@ -110,9 +110,9 @@ for name in GROUPS:
 
 # %% [markdown]
 # Read the *types*, not only the labels. Populations are clusters, and the centre is among the
-# larger ones. A cluster far from it lies far out *inside* the subspace, and may be called
-# "good leverage". That is ancestry that the components should show, and these rows took part in
-# the fit. Leave out the rows *off* the subspace: "orthogonal" and "bad leverage".
+# larger ones. A cluster far from the centre lies far out *inside* the subspace, and may be called
+# "good leverage". The components should show this ancestry, and these rows took part in the fit.
+# Leave out only the rows *off* the subspace: "orthogonal" and "bad leverage".
 
 # %%
 off = np.isin(model.outlier_type_, ["orthogonal", "bad leverage"])
@@ -148,7 +148,7 @@ import matplotlib.pyplot as plt
 fig, axes = plt.subplots(
     1,
     2,
-    num="Everyone on the first two components. Left: the second one is about the distant group.",
+    num="Everyone on the first two components. Left: component 2 shows the distant group.",
 )
 shapes = {"A": "o", "B": "s", "C": "^", "distant": "D", "batch": "X"}
 colours = {"A": "C0", "B": "C1", "C": "C2", "distant": "C3", "batch": plt.rcParams["text.color"]}
@@ -179,9 +179,9 @@ assert without.transform(X).shape == (326, 2)
 # %% [markdown]
 # ## When it fails
 #
-# The fit cannot know which people you meant. Let the distant group be as large as C, with 40 people
-# each. Together they are a quarter of all people, and so part of what most people have in common.
-# With two components or with three, only the batch is off the subspace.
+# The fit cannot know which people you want to leave out. Suppose that the distant group and C have
+# 40 people each. Together they are a quarter of all people, and belong to the majority that the
+# fit describes. With two components or with three, only the batch is off the subspace.
 
 # %%
 copies_2, group_2 = genotypes(seed=0, sizes=(120, 110, 40, 40, 8))
@@ -197,13 +197,13 @@ assert off_2[group_2 == "batch"].all()
 assert off_2[group_2 != "batch"].sum() <= 3
 
 # %% [markdown]
-# A plot of the scores would show it: there the distant group is a separate group.
+# A plot of the scores would show the distant group as a separate cluster.
 #
 # ## What was found
 #
-# - The loop with six standard deviations removes nobody of the distant group, and cannot do so.
+# - The loop with six standard deviations removes nobody of the distant group, and never could.
 # - With two components, the fit puts all 36 samples off the subspace, and hardly anyone else.
-# - Its components are within a few degrees of those of a study without these samples; those of
-#   ordinary PCA are not.
+# - Its components are within a few degrees of the components of a study without these samples.
+#   The components of ordinary PCA are not.
 # - A population far from the others may be called "good leverage": look at the type before you
 #   remove a row.

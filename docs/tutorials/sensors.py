@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Sensors: learn from a history with faults, then watch
 #
-# A pump has ten sensors. There is a month of history, which contains a stuck thermometer, a
-# drifting flow meter, spikes and a stop. Nobody has marked them. From tomorrow on, each reading is
-# to be judged by limits that do not move.
+# A pump has ten sensors. A month of history contains a stuck thermometer, a drifting flow meter,
+# spikes and a stop. Nobody has marked them. From tomorrow on, we want to judge each reading by
+# limits that do not move.
 #
-# **What to look for:** limits learned from the whole history detect a new fault much later,
-# because they were learned from faults too and are too wide.
+# **What to look for:** limits learned from the whole history detect a new fault much later. They
+# are too wide, because they were learned from faults too.
 
 # %% [markdown]
 # ## The data
@@ -87,14 +87,14 @@ assert flagged[400:520].mean() > 0.3
 assert flagged[~faulty].mean() < 0.03
 
 # %% [markdown]
-# Half of the readings of the stuck thermometer are not flagged, and should not be: while the
+# Half of the readings of the stuck thermometer are not flagged, and they should not be. While the
 # motor *is* as warm as the thermometer says, the reading is right.
 #
 # ## Watch
 #
 # New readings are judged by the centre, the directions and the limits of the fit. The verdict on a
-# reading does not depend on the other new ones. "Good leverage" is an unusual load at which all
-# sensors still agree, which is not a fault. Readings *off* the subspace are faults. Tomorrow the
+# reading does not depend on other new readings. "Good leverage" means an unusual load at which all
+# sensors still agree. That is not a fault. Readings *off* the subspace are faults. Tomorrow the
 # bearing slowly gets hot, from reading 800 on.
 
 # %%
@@ -127,10 +127,10 @@ assert NAMES[int(parts.argmax())] == "bearing"
 assert alarms[:800].mean() < 0.03
 
 # %% [markdown]
-# The second is the motor's thermometer. It is the other sensor that follows the heat, so when
-# the two disagree, they share the distance.
+# Second is the motor's thermometer. It is the other sensor that follows the heat, so when the two
+# disagree, they share the distance. `explain` is better at naming the faulty one.
 #
-# Here is the same with ordinary PCA, whose limit is learned from the same history:
+# Here is the same with ordinary PCA, with a limit learned from the same history:
 
 # %%
 from sklearn.decomposition import PCA
@@ -178,10 +178,9 @@ _ = axes[1].set_xlabel("reading")
 # %% [markdown]
 # ## What was found
 #
-# - The three things that drive the pump were found as three components, from a history that
-#   contains faults.
-# - The hot bearing is detected hundreds of readings earlier than by limits that were learned from
-#   the faults too.
+# - From a history with faults, the fit finds three components: load, level and heat.
+# - It detects the hot bearing hundreds of readings earlier than limits that were learned from the
+#   faults too.
 # - The contributions name the bearing.
 # - Wait for several alarms in a row before you call anyone: one good reading in a hundred is beyond
 #   a limit.

@@ -1,9 +1,9 @@
 # %% [markdown]
-# # Spectra: samples that hold something they should not
+# # Spectra: samples that contain something they should not
 #
 # A laboratory measures near-infrared spectra of gasoline: 120 samples with 300 wavelengths each, so
-# far more columns than rows. Alcohol was added to some samples. Which ones, and how would a
-# chemist see that it was alcohol?
+# far more columns than rows. Alcohol was added to some samples. Which ones, and how can a chemist
+# tell that it was alcohol?
 #
 # **What to look for:** ordinary PCA uses a component for the alcohol and then finds nothing unusual
 # about these samples. This is called masking.
@@ -30,7 +30,7 @@ ALCOHOL = 0.9 * band(1580, 45) + 0.3 * band(1410, 20)
 
 
 def gasoline(n, n_with_alcohol, alcohol, seed):
-    """Spectra (n, 300), and which of them have an amount of alcohol between the two given."""
+    """Spectra (n, 300), and which have alcohol, in amounts between the two given."""
     rng = np.random.default_rng(seed)
     main = np.stack(
         [
@@ -131,8 +131,8 @@ _ = axes[1].legend()
 # %% [markdown]
 # ## Why these rows
 #
-# `contributions` splits a row's squared distance among the wavelengths. The position of the peak
-# tells a chemist the answer.
+# `contributions` splits a row's squared distance among the wavelengths. A chemist recognises
+# alcohol by the position of the peak.
 
 # %%
 parts = model.contributions(X[added & flagged]).orthogonal.mean(axis=0)
@@ -151,8 +151,8 @@ assert abs(peak - 1580) <= 30
 # %% [markdown]
 # ## When it fails
 #
-# With a third of the alcohol, these samples hardly differ more than the traces vary, and some are
-# missed:
+# With a third of the alcohol, these samples differ little more than the traces vary. The fit
+# misses some of them:
 
 # %%
 weak, weakly_added = gasoline(120, 18, (0.07, 0.13), seed=1)
@@ -168,7 +168,7 @@ assert found[weakly_added].sum() <= 16
 # - The fit flags all 18 samples with alcohol, without being told anything, and at most a few
 #   others. One good row in a hundred is flagged by design, and with only 120 rows the limits
 #   themselves are uncertain.
-# - Ordinary PCA with the same number of components flags almost none of them, because the alcohol
-#   is one of its components.
+# - Ordinary PCA with the same number of components flags almost none of the 18, because alcohol is
+#   one of its components.
 # - The contributions point at the absorption band of alcohol.
-# - Some samples with amounts close to the ordinary variation are not found.
+# - Samples with very little alcohol, close to the ordinary variation, may be missed.

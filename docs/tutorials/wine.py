@@ -3,10 +3,10 @@
 #
 # scikit-learn's wine data has 178 wines from three growers, with 13 measurements each: alcohol
 # in per cent, proline in milligrams, hue as a ratio. Suppose someone collected the bottles of one
-# grower, and ten bottles of the others got among them.
+# grower, and ten bottles of the other growers got mixed in.
 #
-# **What to look for:** units, because without scaling PCA sees only proline; and the
-# number of components, because 58 rows are few.
+# **What to look for:** units, because without scaling PCA sees only proline, and the number of
+# components, because there are only 58 rows.
 
 # %%
 import numpy as np
@@ -32,11 +32,11 @@ print(f"to {spread.max():.0f} ({spread.idxmax()})")
 
 # %% [markdown]
 # `scale=True` divides each measurement by its standard deviation among the wines that the fit
-# keeps, so the foreign wines do not increase it. We compare this with no scaling.
+# keeps, so the foreign wines do not increase it. We also fit without scaling, for comparison.
 
 # %% [markdown]
 # There are few rows, so a fit may warn that some labels depend on where it started, or on the
-# scales. The warnings are right; we hide them here.
+# scales. The warnings are right, but we hide them here.
 
 # %%
 import warnings
@@ -64,7 +64,7 @@ for name, model in [
 # ## How many components
 #
 # With scaling, there is no gap in the variances. "auto" then takes the components that explain
-# 90 %, as far as the rows allow: at most one for every ten rows, which is five. It says so.
+# 90 %, but at most one for every ten rows, which is five here. A warning says so.
 
 # %%
 import warnings
@@ -77,8 +77,8 @@ said = next(str(c.message) for c in caught if "gap" in str(c.message))
 print(said)
 
 # %% [markdown]
-# This is good advice, because foreign wines may get a direction of their own. Other draws of
-# foreign wines show how much the number matters:
+# This is good advice, because foreign wines may get a direction of their own. We draw other foreign
+# wines to see how much the number matters:
 
 # %%
 draws = [collected(seed) for seed in range(8)]
@@ -99,15 +99,15 @@ assert model.predict(X)[foreign].sum() == -10
 assert OutlierRobustPCA().fit(X).n_components_ == 1
 
 # %% [markdown]
-# In most draws nearly all of them are found, whatever the number. In some, with three or four
-# components, half of them stay hidden. In a few draws ten wines of the grower are called good
-# leverage: with so few rows, two sets agree on a scatter inside the subspace. `stability_` says how
-# the answer changes with one component more or fewer. As a rule of thumb, use at least ten rows for
-# each component.
+# In most draws nearly all foreign wines are found, whatever the number. In some, with three or four
+# components, half of them stay hidden. In a few draws, ten wines of the grower are called good
+# leverage, because with so few rows the scatter inside the subspace is uncertain. `stability_` says
+# how the answer changes with one component more or fewer. As a rule of thumb, use at least ten rows
+# for each component.
 #
 # ## Why
 #
-# The answer uses the names of the data frame. Here are the five most extreme wines:
+# The model knows the column names of the data frame. Here are the five most extreme wines:
 
 # %%
 for i in np.argsort(model.score_samples(X))[:5]:
@@ -118,8 +118,8 @@ for i in np.argsort(model.score_samples(X))[:5]:
 # %% [markdown]
 # ## When it fails
 #
-# Now we take all three growers at once, with 59, 71 and 48 wines. There is no majority near one
-# subspace, so the question itself makes no sense.
+# Now we take all three growers at once, with 59, 71 and 48 wines. No majority of wines lies near
+# one subspace, so the question makes no sense.
 
 # %%
 together = OutlierRobustPCA(n_components=3, scale=True).fit(wine.data)
@@ -148,11 +148,11 @@ assert np.mean(together.outlier_type_ == "regular") > 0.8
 
 # %% [markdown]
 # In the upper map there is a gap between the foreign wines, except for one, and the others. In the
-# lower map there is none: no wine is far from a compromise of three groups.
+# lower map there is no gap: no wine is far from a compromise between the three groups.
 #
 # ## What was found
 #
 # - With scaling and two components all ten foreign wines are flagged, and hardly any others.
-# - Without scaling there is one component, proline.
-# - With 58 rows, give the number of components, and make it small.
+# - Without scaling the only component is proline.
+# - With 58 rows, give the number of components, and keep it small.
 # - Three groups are not one group with outliers. Cluster first, or fit each by itself.

@@ -1,7 +1,7 @@
-"""Outlier-robust PCA: the principal subspace of the good rows, and the names of the bad ones.
+"""Outlier-robust PCA: the principal subspace of the good rows, and labels for the bad ones.
 
-Robust against whole bad rows. Algorithms of "Thresholding based Efficient Outlier Robust PCA" by
-Cherapanamjeri, Jain and Netrapalli, over data that may live anywhere.
+It is robust against whole bad rows, and includes the algorithms of "Thresholding based Efficient
+Outlier Robust PCA" by Cherapanamjeri, Jain and Netrapalli.
 """
 
 import typing as _typing

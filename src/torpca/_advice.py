@@ -53,7 +53,7 @@ def advice(
     if m < FEW_ROWS:
         said.append(
             f"{counted(m, 'row')} {'is' if m == 1 else 'are'} too few to tell bad rows from good "
-            "ones. Take what is said of single rows with care."
+            "ones. Do not rely on the results for single rows."
         )
     if m < 3 or d == 0 or d > MOST_COLUMNS:
         return said
@@ -62,8 +62,8 @@ def advice(
     constant = np.array([len(np.unique(X[t, j])) < 2 for j, t in enumerate(there.T)])
     if constant.any():
         said.append(
-            f"{_columns(names, np.flatnonzero(constant))} the same value in all rows, and no part "
-            "in the components. A row with another value will be flagged."
+            f"{_columns(names, np.flatnonzero(constant))} the same value in all rows, without "
+            "effect on the components. A row with another value will be flagged."
         )
     counts = _counting(full, there, np.arange(m) if numbers is None else numbers) & ~constant
     if counts.any():
@@ -77,8 +77,8 @@ def advice(
     if targets.any():
         which = _names(names, np.flatnonzero(targets))
         said.append(
-            f"Column {which} may be a target or a class: it has few different values. Leave it out "
-            "if the rows are to be judged by the others."
+            f"Column {which} may be a target or a class, because it has few different values. "
+            "Leave it out to judge rows by the other columns."
         )
     if not scaled:
         said += _units(X, there, names, counts | constant)
@@ -150,6 +150,6 @@ def _units(
     return [
         f"Column{'s' * (not one)} {_names(names, columns[order[:count]])} hold{'s' * one} {much} "
         f"of the variance: {'its' if one else 'their'} numbers spread "
-        f"{figures(float(spread[order[0]]) / middle)} times as far as those of the middle column. "
-        "Give scale=True unless all columns have one unit."
+        f"{figures(float(spread[order[0]]) / middle)} times as far as those of the median column. "
+        "Use scale=True unless all columns have the same unit."
     ]

@@ -37,12 +37,12 @@ def compare(
     random_state: Any = 0,
     fraction: float | None = None,
 ) -> Comparison:
-    """Run several methods on the same rows: what each finds, how long it takes, who agrees.
+    """Run several methods on the same rows and compare their results and times.
 
-    There is no truth to compare with. Subspaces on which methods of different kinds agree are worth
-    more than small residuals: bad rows on one line are near every subspace that contains it, so
-    that a wrong one may well have the smaller residuals. A method that fails is reported, and the
-    others are run all the same.
+    There is no truth to compare with. Agreement between methods of different kinds is better
+    evidence than small residuals. Bad rows on one line are near every subspace that contains the
+    line, so a wrong subspace may have smaller residuals. If a method fails, this is reported, and
+    the others still run.
 
     Parameters
     ----------
@@ -51,15 +51,15 @@ def compare(
     rank : int
         Dimension of the subspace.
     methods : sequence of str, optional
-        "OutlierRobustPCA", "PCA", "torp" and names of functions in `torpca.rivals`. Default: a
-        handful of fast ones.
+        "OutlierRobustPCA", "PCA", "torp" and names of functions in `torpca.rivals`. By default six
+        fast methods.
     center : bool
-        Whether the rows have a location, for methods that can do without.
+        Whether to centre the rows, for methods with this option.
     random_state : int, Generator or None
-        Seed of each method that draws at random.
+        Seed of each method that uses random numbers.
     fraction : float in [0, 1/2), optional
-        Share of bad rows, for methods that can be told; `rho` of `torp`. It is also the share left
-        out of the trimmed residual, one half if it is not given.
+        Share of bad rows, for methods that can use it (`rho` of `torp`). It is also the share of
+        rows left out of the trimmed residual, which is one half by default.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def compare(
 
     See Also
     --------
-    torpca.metrics : how far an answer is from the truth, where it is known.
+    torpca.metrics : how far a result is from the truth, if it is known.
 
     Examples
     --------
@@ -98,21 +98,22 @@ def compare(
 
 @dataclass(frozen=True)
 class Compared:
-    """What one method did; if it failed, most of this is None."""
+    """Results of one method. If it failed, most of them are None."""
 
     method: str
     seconds: float
     rank: int | None = None
-    """Directions found: as many as asked for, or less."""
+    """Number of directions found, at most the rank asked for."""
     n_dropped: int | None = None
-    """Rows that are not in the support; of OutlierRobustPCA, those it calls outliers."""
+    """Number of rows that are not in the support. For OutlierRobustPCA, of the outliers."""
     residual: float | None = None
-    """Mean distance from the subspace of the rows that were not dropped."""
+    """Mean distance of the rows that were not dropped from the subspace."""
     trimmed_residual: float | None = None
-    """Mean distance of the nearest rows from the subspace, the same number for all methods."""
+    """Mean distance of the nearest rows from the subspace, for the same number of rows with all
+    methods."""
     converged: bool | None = None
     error: str | None = None
-    """What the method raised."""
+    """Error that the method raised."""
     warnings: tuple[str, ...] = ()
     components: Any = field(default=None, repr=False, compare=False)
     """Orthonormal basis of the subspace, (rank, n_features), in NumPy."""
@@ -122,7 +123,7 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Methods side by side: what `compare` returns. Print it for a table."""
+    """Result of `compare`. Print it for a table."""
 
     table: tuple[Compared, ...]
     """One record per method."""
@@ -130,7 +131,7 @@ class Comparison:
     """Largest principal angle between the subspaces of each pair of methods, in degrees,
     (n_methods, n_methods): 90 if one has more directions than the other, NaN if one failed."""
     share: float
-    """Share of the rows, the farthest, that are left out of the trimmed residual."""
+    """Share of the rows, the farthest ones, that the trimmed residual leaves out."""
 
     def __str__(self) -> str:
         head = ["", "method", "seconds", "rank", "dropped", "residual", "trimmed", "converged"]
@@ -149,8 +150,8 @@ class Comparison:
             [
                 *_aligned([head, *lines]),
                 "",
-                "residual: mean distance from the subspace of the rows that were not dropped;",
-                f"trimmed: of the nearest {1 - self.share:.0%} of all rows.",
+                "residual: mean distance of the rows that were not dropped from the subspace;",
+                f"trimmed: mean distance of the nearest {1 - self.share:.0%} of all rows.",
                 "",
                 "Largest angle between two subspaces, in degrees:",
                 *_aligned([["", "method", *numbers], *angles]),
@@ -160,7 +161,7 @@ class Comparison:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values under the same names, for JSON.
+        """Return the results as plain Python values, for JSON.
 
         Returns
         -------
@@ -174,12 +175,11 @@ class Comparison:
         }
 
     def to_frame(self) -> Any:
-        """Table as a pandas DataFrame, one method per row.
+        """Return the table as a pandas DataFrame, one method per row, without the angles.
 
         Returns
         -------
         pandas.DataFrame
-            Without the angles.
         """
         try:
             import pandas as pd  # noqa: PLC0415 (optional)
@@ -248,8 +248,8 @@ def chosen(methods: Sequence[str] | None) -> dict[str, Run]:
     names = [methods] if isinstance(methods, str) else list(USUAL if methods is None else methods)
     unknown = [name for name in names if name not in there]
     if unknown or not names:
-        what = f"no method called {unknown[0]!r}" if unknown else "no method was given"
-        raise ValueError(f"methods={methods!r}: {what}. Give some of {', '.join(there)}.")
+        what = f"there is no method {unknown[0]!r}" if unknown else "no method was given"
+        raise ValueError(f"methods={methods!r}: {what}. Give one or more of {', '.join(there)}.")
     return {name: there[name] for name in names}
 
 

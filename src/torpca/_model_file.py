@@ -44,17 +44,18 @@ class ModelFileError(ValueError):
 def save_model(
     model: OutlierRobustPCA, path: str | os.PathLike[str], *, force: bool = True
 ) -> Path:
-    """Path of a file with all that a fitted model needs for new rows.
+    """Save what a fitted model needs to judge rows, and return the path of the file.
 
     Parameters
     ----------
     model : OutlierRobustPCA
-        Fitted. Its training rows are not stored. Of fewer than 10 000, one or two numbers for each
-        are, by which it is known again: such rows have other limits than new ones.
+        A fitted model. Its training rows are not stored. With fewer than 10,000 of them, the file
+        has one or two numbers per row to recognise it, because training rows have other limits
+        than new rows.
     path : path
-        Where the file shall be, by custom with the ending .npz.
+        Name of the file. It usually ends in .npz.
     force : bool, default=True
-        Whether to replace a file that is there. It is left alone until the new one is complete.
+        Whether to replace an existing file. It stays in place until the new one is complete.
 
     Returns
     -------
@@ -62,7 +63,7 @@ def save_model(
 
     See Also
     --------
-    load_model : the way back.
+    load_model : loads the file.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def save_model(
     """
     if type(model) is not OutlierRobustPCA:
         raise TypeError(
-            f"save_model stores an OutlierRobustPCA, and got {type(model).__name__}. Use "
+            f"save_model stores an OutlierRobustPCA, but got {type(model).__name__}. Use "
             "to_sklearn() for the coordinates of another estimator, or pickle it."
         )
     check_is_fitted(model)
@@ -89,7 +90,7 @@ def save_model(
 
 
 def load_model(path: str | os.PathLike[str]) -> OutlierRobustPCA:
-    """Fitted model from a file of `save_model`. No code in the file is run, as it holds none.
+    """Load a fitted model from a file of `save_model`. The file contains no code.
 
     Parameters
     ----------
@@ -99,19 +100,18 @@ def load_model(path: str | os.PathLike[str]) -> OutlierRobustPCA:
     Returns
     -------
     OutlierRobustPCA
-        It judges new rows exactly as the model that was saved, and can be fitted again. What
-        the training rows had one by one (`support_`, `weights_`, `score_distances_`,
-        `orthogonal_distances_`, `outlier_type_`, `start_`, `route_`, `stability_`) it does not
-        have.
+        It judges new rows exactly as the saved model does, and can be fitted again. It does not
+        have `support_`, `weights_`, `score_distances_`, `orthogonal_distances_`, `outlier_type_`,
+        `start_` and `route_`, and has `stability_` only if that was computed before saving.
 
     Raises
     ------
     ModelFileError
-        The file is no model, was damaged, or needs a newer torpca.
+        The file is not a model, is damaged, or needs a newer torpca.
 
     See Also
     --------
-    save_model : makes the file.
+    save_model : writes the file.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def load_model(path: str | os.PathLike[str]) -> OutlierRobustPCA:
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         # Nothing is damaged, so this was written by something else than `save_model`.
         raise ModelFileError(
-            f"{path} has the form of a model, but its contents make none: {error}. Save the model "
+            f"{path} has the form of a model, but its contents are wrong: {error}. Save the model "
             "again with torpca's save_model."
         ) from error
 
@@ -283,7 +283,7 @@ class _NotStored:
 
     def __iter__(self) -> Iterator[NoReturn]:
         raise AttributeError(
-            "this model was read from a file, which holds nothing about single training rows. Give "
+            "this model was loaded from a file, which has no data about single training rows. Pass "
             "the rows to distances, outlier_types or predict, or fit again."
         )
 
@@ -330,12 +330,12 @@ def _read_header(path: Path, arrays: Arrays) -> dict[str, Any]:
         )
     if type(version) is not int or version < 1:
         raise ModelFileError(
-            f"{path} says that its format has version {version!r:.40}, and versions are numbers "
-            "from 1. Save the model again."
+            f"{path} has format version {version!r:.40}, but versions are whole numbers from 1. "
+            "Save the model again."
         )
     if version > VERSION:
         raise ModelFileError(
-            f"{path} has version {version} of the format, and torpca {__version__} reads versions "
+            f"{path} has format version {version}, but torpca {__version__} reads only versions "
             f"up to {VERSION}. Install torpca {written_by:.40}, which wrote it, or a newer one: "
             "pip install --upgrade torpca."
         )

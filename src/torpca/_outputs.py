@@ -140,8 +140,8 @@ def write_scores(answer: Answer, path: str | os.PathLike[str], *, force: bool = 
     ending = path.suffix.lower()
     if ending not in (".csv", ".parquet"):
         raise ValueError(
-            f"scores can be written to a file that ends in .csv or .parquet, not to {path}. Choose "
-            "one of the two."
+            f"scores can be written to a .csv or .parquet file, not to {path}. Choose one of the "
+            "two endings."
         )
     table = scores_table(answer)
     if ending == ".csv":
@@ -251,7 +251,7 @@ def summary(answer: Answer) -> dict[str, Any]:
     >>> from torpca.datasets import make_outlier_subspace
     >>> X = make_outlier_subspace(300, 6, 2, 0.2, noise=0.01, random_state=0).X
     >>> summary(answer(OutlierRobustPCA(2).fit(X), X))["rank"]["reason"]
-    'as asked for'
+    'as requested'
     """
     n, flagged = len(answer.ids), int(np.count_nonzero(answer.flagged))
     rank = answer.rank
@@ -264,7 +264,7 @@ def summary(answer: Answer) -> dict[str, Any]:
             "rule": rank.rule,
             "reason": reason_for_rank(rank.rule, rank.gap, rank.explained)
             if rank.rank
-            else "as more than half of the rows are equal",
+            else "because more than half of the rows are equal",
             "gap": _number(rank.gap),
             "explained": _number(rank.explained),
         },
@@ -400,7 +400,7 @@ def summary_text(answer: Answer) -> str:
             f"{_percent(explained['without_bad_rows'])} without the bad rows; "
             f"{_percent(explained['with_bad_rows'])} with them, by ordinary PCA"
         )
-        facts["angle"] = f"{answer.angle:.1f} degrees between ordinary PCA and ours"
+        facts["angle"] = f"{answer.angle:.1f} degrees between ordinary PCA and torpca"
     moved = still_moving(answer.converged, answer.history)
     if moved is not None:
         facts["iterations"] = (
@@ -440,7 +440,7 @@ def _extreme_lines(answer: Answer, told: dict[str, Any]) -> list[str]:
     """A small table of the most extreme rows."""
     rows = told["most_extreme"]
     if not rows:
-        return ["no row is beyond a limit"]
+        return ["No row is beyond a limit."]
     what = "share of the distance" if answer.profile else "usually, given the others"
     head = ("row", "type", "times its limit", f"because of ({what})")
     cells = [

@@ -14,30 +14,29 @@ from torpca._stats.limits import level_of
 
 
 def tail_probability(model: OutlierRobustPCA, X: Any, *, reference: Any = None) -> Floats:
-    """Share of good rows that are at least as far out as each row.
+    """Return the share of good rows that are at least as far out as each row.
 
-    It is a p-value of "this row is good", with both distances in one: small for rows that hardly
-    any good row equals. It is not the probability that the row is bad: that depends on how many
-    bad rows there are, and how far out, which no model of the good ones knows. Of a thousand good
-    rows ten are below 0.01.
+    This is a p-value for "this row is good" that combines both distances. It is not the probability
+    that the row is bad, which depends on how many bad rows there are and how far out they are. A
+    model of the good rows does not know that. Ten in a thousand good rows are below 0.01.
 
     Parameters
     ----------
     model : OutlierRobustPCA
-        Fitted, or loaded from a file.
+        A fitted model, or one loaded from a file.
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
         Rows to judge.
     reference : array-like of shape (n_reference, n_features), optional
-        Rows that are known to be good and had no part in the fit. With them nothing is assumed
-        of the law of the good rows: the probability of a row is its rank among them. Without,
-        good rows are taken for Gaussian.
+        Rows that are known to be good and did not take part in the fit. With them, nothing is
+        assumed about the distribution of good rows: the probability of a row is its rank among
+        them. Without them, good rows are assumed to be Gaussian.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        Between 0 and 1; NaN for rows of too few cells. Without `reference`, rows beyond a limit,
-        and no others, have less than 1 - .995^2, or .01 where there is but one distance. With it,
-        none has less than 1 / (n_reference + 1).
+        Between 0 and 1; NaN for rows with too few cells. Without `reference`, exactly the rows
+        beyond a limit have less than 1 - .995^2, or less than .01 if there is only one distance
+        (for `limit=0.99`). With `reference`, no row has less than 1 / (n_reference + 1).
 
     See Also
     --------
@@ -45,16 +44,15 @@ def tail_probability(model: OutlierRobustPCA, X: Any, *, reference: Any = None) 
 
     Notes
     -----
-    The square of the score distance of a new row is a multiple of an F number, that of the
-    orthogonal distance about a multiple of a chi-squared number (Box 1954), and the two do not
-    depend on each other. Each multiple is such that the model's limit has the probability that
-    it was made for; p is then the probability that the smaller of the two is as small as it is,
-    1 - (1 - p)^2. Far beyond the limits, below 1e-4 say, p is what a Gaussian law would have
-    there and not to be taken at its word.
+    The squared score distance of a new row is a multiple of an F variable, and the squared
+    orthogonal distance is approximately a multiple of a chi-squared variable (Box 1954). The two
+    are independent. Each multiple is chosen so that the model's limit has its nominal probability.
+    If p is the smaller of the two tail probabilities, the result is 1 - (1 - p)^2. Far beyond the
+    limits, say below 1e-4, it follows from the Gaussian model and should not be taken literally.
 
-    With `reference` it is (1 + number of them that are as far out) / (1 + n_reference): rows that
-    are good as they are have values below p with probability p at most, whatever their law
-    (Vovk, Gammerman and Shafer 2005, conformal prediction).
+    With `reference` the result is (1 + number of reference rows that are as far out) /
+    (1 + n_reference). Good rows have values below p with probability at most p, whatever their
+    distribution (Vovk, Gammerman and Shafer 2005, conformal prediction).
 
     Examples
     --------
@@ -73,8 +71,8 @@ def tail_probability(model: OutlierRobustPCA, X: Any, *, reference: Any = None) 
     """
     if not isinstance(model, OutlierRobustPCA):
         raise TypeError(
-            f"tail_probability needs an OutlierRobustPCA, and got {type(model).__name__}: limits "
-            "of other estimators are the largest distances of some rows, and have no level."
+            f"tail_probability needs an OutlierRobustPCA, but got {type(model).__name__}. Limits "
+            "of other estimators are largest distances and have no probability."
         )
     check_is_fitted(model)
     p = gaussian_tail(model, *distances(model, X))
@@ -84,8 +82,8 @@ def tail_probability(model: OutlierRobustPCA, X: Any, *, reference: Any = None) 
     known = np.sort(known[~np.isnan(known)])
     if len(known) == 0:
         raise ValueError(
-            "reference has no row that can be judged. Give good rows that had no part in the fit, "
-            "a hundred or more."
+            "reference has no row that can be judged. Give a hundred or more good rows that did "
+            "not take part in the fit."
         )
     rank = (1.0 + np.searchsorted(known, p, side="right")) / (1.0 + len(known))
     return np.where(np.isnan(p), np.nan, rank)

@@ -20,35 +20,36 @@ METHODS = ("tail", "linear", "unify")
 
 
 class PyODDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
-    """A detector as PyOD has them: large scores and the label 1 are outliers.
+    """OutlierRobustPCA with the interface of a PyOD detector.
 
-    It has the methods and attributes of `pyod.models.base.BaseDetector` that PyOD's ensembles and
-    tools use, and takes its place there. PyOD itself is not needed.
+    Outliers have large scores and the label 1. It has the methods and attributes of
+    `pyod.models.base.BaseDetector` that PyOD's ensembles and tools use. It does not need PyOD.
 
     Parameters
     ----------
     estimator : OutlierRobustPCA, default=None
-        What finds the subspace, not yet fitted: it is cloned. None: `OutlierRobustPCA()`.
+        Estimator that finds the subspace. It is cloned before the fit. None means
+        `OutlierRobustPCA()`.
     contamination : float in (0, 0.5] or "auto", default="auto"
-        Share of the training rows to label as outliers, as in PyOD; "auto": those beyond a limit,
-        as in `OutlierRobustPCA`. It goes before that of the estimator.
+        Share of the training rows to label as outliers, as in PyOD. "auto" labels the rows beyond a
+        limit, as in `OutlierRobustPCA`. It replaces the `contamination` of the estimator.
 
     Attributes
     ----------
     decision_scores_ : ndarray of shape (n_samples,)
-        Scores of the training rows: the larger of their two distances, in units of its limit.
+        Scores of the training rows: the larger of their two distances, each divided by its limit.
     threshold_ : float
-        Score beyond which rows are labelled as outliers; 1 if `contamination` is "auto".
+        Score above which rows are outliers; 1 if `contamination` is "auto".
     labels_ : ndarray of shape (n_samples,)
         Labels of the training rows, 0 or 1.
     estimator_ : OutlierRobustPCA
-        The fitted estimator, with components, distances and all else.
+        The fitted estimator, with components, distances and all other attributes.
 
     Notes
     -----
-    Rows of no more cells than components cannot be judged: their score is NaN, and their label 0.
-    Where PyOD asks for an instance of its base class, `BaseDetector.register(PyODDetector)` makes
-    it one.
+    Rows that have no more cells than there are components cannot be judged: their score is NaN and
+    their label 0. If a tool checks for PyOD's base class, `BaseDetector.register(PyODDetector)`
+    satisfies it.
 
     Examples
     --------
@@ -77,14 +78,14 @@ class PyODDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         self.contamination = contamination
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the subspace of the good rows, and score all of them.
+        """Find the subspace of the good rows, and score all rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             One sample per row.
         y : ignored
-            Present for the sake of pipelines.
+            Present for use in pipelines.
 
         Returns
         -------
@@ -93,8 +94,8 @@ class PyODDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         model = OutlierRobustPCA() if self.estimator is None else clone(self.estimator)
         if not isinstance(model, OutlierRobustPCA):
             raise TypeError(
-                f"estimator must be an OutlierRobustPCA, and is a {type(model).__name__}. Give "
-                "one that is not fitted, or None."
+                f"estimator must be an OutlierRobustPCA, but is a {type(model).__name__}. Give an "
+                "unfitted OutlierRobustPCA, or None."
             )
         self.estimator_ = model.set_params(contamination=self.contamination).fit(X)
         self.threshold_ = -float(self.estimator_.offset_)
@@ -103,7 +104,7 @@ class PyODDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Score rows: the larger, the farther out.
+        """Score rows: larger is farther out.
 
         Parameters
         ----------
@@ -113,13 +114,14 @@ class PyODDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The larger of each row's distances, in units of its limit; beyond 1 beyond a limit.
+            The larger of each row's two distances, each divided by its limit. Above 1 is beyond a
+            limit.
         """
         check_is_fitted(self, "estimator_")
         return -self.estimator_.score_samples(X)
 
     def predict(self, X: Any) -> npt.NDArray[np.int_]:
-        """Label rows: 0 for good ones, 1 for outliers.
+        """Label rows: 0 for good rows, 1 for outliers.
 
         Parameters
         ----------
@@ -133,24 +135,26 @@ class PyODDetector(MetaEstimatorMixin, OutlierMixin, BaseEstimator):
         return self._labels(self.decision_function(X))
 
     def predict_proba(self, X: Any, method: str = "tail") -> npt.NDArray[np.float64]:
-        """Scores as numbers between 0 and 1, which are no probabilities of being bad.
+        """Return scores between 0 and 1, which are not probabilities of being bad.
 
-        That one depends on how many bad rows there are, and how far out, which no detector knows.
+        Such a probability depends on how many bad rows there are and how far out they are, which no
+        detector knows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to judge.
         method : {"tail", "linear", "unify"}, default="tail"
-            What the second column is. "tail": the share of good rows that are less far out, 1 less
-            `torpca.tail_probability`; .99 at a limit. The other two are PyOD's: "linear" is 0 at
-            the smallest training score and 1 at the largest, and depends on the worst row alone;
-            "unify" is erf((score - mean) / (sd sqrt(2))) of the training scores, 0 below the mean.
+            What the second column is. "tail": the share of good rows that are less far out, which
+            is 1 minus `torpca.tail_probability` and .99 at a limit. The other two are PyOD's.
+            "linear" is 0 at the smallest training score and 1 at the largest, so it depends on the
+            worst row. "unify" is erf((score - mean) / (sd sqrt(2))), with mean and sd of the
+            training scores, and 0 below the mean.
 
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            The first column is 1 less the second.
+            The first column is 1 minus the second.
         """
         if method not in METHODS:
             raise ValueError(f"method={method!r} must be one of {', '.join(METHODS)}.")

@@ -1,7 +1,6 @@
-"""Data with a known answer: good rows near a subspace, and some rows that are bad.
+"""Generated data with a known answer: good rows near a subspace, and some bad rows.
 
-The families of bad rows are those that tell robust methods apart: each is easy for some of them
-and fatal for others.
+Each family of bad rows is easy for some robust methods and fatal for others.
 """
 
 import math
@@ -29,7 +28,7 @@ ADVERSARIAL_SHARE = 0.02  # of the good rows carry all of the adversarial noise
 
 @dataclass(frozen=True, eq=False)
 class OutlierSubspace:
-    """Rows near a subspace, some of them replaced by bad rows, with the truth about them.
+    """Rows near a subspace, some of them replaced by bad rows, and the truth about them.
 
     ``X = low_rank + noise + bad rows + mean``. Unpacks as ``X, basis, outliers, mu``.
 
@@ -42,13 +41,13 @@ class OutlierSubspace:
     outliers : ndarray of bool of shape (n,)
         True at the bad rows.
     mu : float
-        Incoherence of `low_rank`, all n rows counted.
+        Incoherence of `low_rank`, with n counting all rows.
     low_rank : ndarray of shape (n, d)
         The paper's L: rank-r part of the good rows, without the mean; zero at the bad rows.
     noise : ndarray of shape (n, d)
         The paper's N: the rest of the good rows; zero at the bad rows.
     mean : ndarray of shape (d,)
-        What was added to every row, good or bad.
+        Vector that was added to every row, good or bad.
     """
 
     X: Array
@@ -76,12 +75,12 @@ def make_outlier_subspace(
     singular_values: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> OutlierSubspace:
-    """Rows near a random r-dimensional subspace, a fraction of them replaced by bad rows.
+    """Generate rows near a random r-dimensional subspace, and replace some by bad rows.
 
-    Good rows have independent Gaussian coefficients on a random orthonormal basis. With one
-    integer `random_state`, data sets that differ only in `outliers` have the same good rows, and
-    those that differ only in `noise`, `noise_kind`, `mean` or `fraction` have good rows with the
-    same signal; a larger `fraction` replaces more of the same rows.
+    Good rows have independent Gaussian coefficients on a random orthonormal basis. With the same
+    integer `random_state`, data sets that differ only in `outliers` have the same good rows. Data
+    sets that differ only in `noise`, `noise_kind`, `mean` or `fraction` have good rows with the
+    same signal, and a larger `fraction` replaces more of the same rows.
 
     Parameters
     ----------
@@ -92,15 +91,16 @@ def make_outlier_subspace(
     r : int
         Dimension of the subspace, at most the number of good rows and at most `d`.
     fraction : float
-        Fraction of bad rows, in [0, 1): ``round(fraction * n)`` of them, but at least one when
-        positive. They sit at random positions.
+        Fraction of bad rows, in [0, 1). There are ``round(fraction * n)`` bad rows, but at least
+        one if it is positive, at random positions.
     outliers : str, default="isotropic"
-        Family of the bad rows, by its word or the letter it has in the benchmarks:
+        Family of the bad rows, by name or by its letter in the benchmarks:
 
-        - "isotropic" or "a": directions uniform in all of R^d, lengths as those of good rows;
+        - "isotropic" or "a": directions uniform in all of R^d, lengths as for good rows;
         - "line" or "b": 1000 times longer, all on one side of one random line;
-        - "cluster" or "c": a tight cluster in a random plane orthogonal to the subspace, its
-          centre as far out as a good row, the rows within about 1 % of that around it;
+        - "cluster" or "c": a tight cluster in a random plane orthogonal to the subspace. Its
+          centre is as far out as a good row, and the rows are within about 1 % of that distance
+          around it;
         - "small" or "d": isotropic, 0.3 times as long as good rows;
         - "mixed" or "e": a third each of line, cluster and small.
     noise : float, default=0.0
@@ -109,22 +109,22 @@ def make_outlier_subspace(
         - "gaussian": independent N(0, noise^2) entries. `low_rank` is the signal before noise
           (Theorem 3 of the paper);
         - "uniform": independent, bounded entries;
-        - "adversarial": all of it along one direction orthogonal to the signal and on the 2 % of
-          good rows furthest out along the weakest signal direction, proportional to their
-          coefficient there. Few rows tilt that direction as far as they can.
+        - "adversarial": all noise lies along one direction orthogonal to the signal, on the 2 % of
+          good rows furthest out along the weakest signal direction, in proportion to their
+          coefficient there. So a few rows tilt that direction as far as they can.
 
-        For the last two `low_rank` is the best rank-r approximation of signal plus noise, and
-        `basis`, `mu` and `noise` follow from it (Theorem 2). The Frobenius norm of what is
-        added is then ``noise * sqrt(n_good * d)`` (on average for "uniform"), and that of
-        the `noise` returned, which is what the approximation leaves over, is smaller.
+        For the last two, `low_rank` is the best rank-r approximation of signal plus noise, and
+        `basis`, `mu` and `noise` follow from it (Theorem 2). The Frobenius norm of the added noise
+        is then ``noise * sqrt(n_good * d)`` (on average for "uniform"). The returned `noise` is
+        what the approximation leaves over, so its norm is smaller.
     mean : float or array-like of shape (d,), default=0.0
-        Added to every row, so that bad rows are bad relative to it. A number is a length in a
-        random direction, in multiples of the root-mean-square length of the signal.
+        Vector to add to every row, good or bad. A number means a vector in a random direction, with
+        this length in multiples of the root-mean-square length of the signal.
     singular_values : array-like of shape (r,), optional
         Standard deviations of the coefficients, positive. By default 1, 1/sqrt(2), ...,
         1/sqrt(r).
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        Source of randomness. The same int gives the same data; a generator moves on.
+        Source of random numbers. The same int gives the same data, while a generator advances.
 
     Returns
     -------

@@ -1,12 +1,13 @@
-"""How far an answer is from the truth: subspaces, residuals, incoherence, supports.
+"""Measures of how far a result is from the truth: subspaces, residuals, incoherence, supports.
 
-A subspace is given by any (d, k) matrix whose columns span it. Columns need not be orthonormal,
-nor even independent: each function first finds an orthonormal basis of their span. Rows are
+A subspace is given by any (d, k) matrix whose columns span it. The columns need not be orthonormal
+or even independent, because each function first finds an orthonormal basis of their span. Rows are
 samples, so a data matrix is (n, d).
 
-Two numerical rules hold throughout. A small sine is the norm of a difference of vectors, never
-sqrt(1 - cos^2), which is blind below 1e-8. And whatever gets squared is first scaled by a power of
-two, which is exact, so that data of size 1e160 or 1e-160 is measured as well as data of size 1.
+Two numerical rules hold throughout. A small sine is computed as the norm of a difference of
+vectors, never as sqrt(1 - cos^2), which loses everything below 1e-8. Numbers are scaled by a power
+of two, which is exact, before they are squared, so data of size 1e160 or 1e-160 is measured as
+accurately as data of size 1.
 """
 
 from numbers import Integral
@@ -30,21 +31,21 @@ Array = NDArray[np.float64]
 def subspace_error(V: ArrayLike, V_true: ArrayLike) -> float:
     """Sine of the largest principal angle from span(V_true) to span(V).
 
-    This is ``||(I - V V') V_true||_2`` for orthonormal `V` and `V_true`: 0 when span(V) contains
-    span(V_true), 1 when some direction of span(V_true) is orthogonal to all of span(V). It is not
-    symmetric: extra directions in `V` are free, missing ones cost 1.
+    This is ``||(I - V V') V_true||_2`` for orthonormal `V` and `V_true`. It is 0 if span(V)
+    contains span(V_true), and 1 if some direction of span(V_true) is orthogonal to all of span(V).
+    It is not symmetric: extra directions in `V` cost nothing, and a missing one costs 1.
 
     Parameters
     ----------
     V : array-like of shape (d, k)
         Columns spanning the subspace found. For a scikit-learn estimator, ``components_.T``.
     V_true : array-like of shape (d, r)
-        Columns spanning the subspace looked for. The zero subspace is contained in every other.
+        Columns spanning the true subspace. Every subspace contains the zero subspace.
 
     Returns
     -------
     float
-        The sine, in [0, 1]. Exactly 1.0 when the dimension of span(V) is less than that of
+        The sine, in [0, 1]. It is exactly 1.0 if span(V) has a smaller dimension than
         span(V_true).
 
     See Also
@@ -71,9 +72,9 @@ def subspace_error(V: ArrayLike, V_true: ArrayLike) -> float:
 def principal_angles(V: ArrayLike, V_true: ArrayLike) -> Array:
     """Principal angles between span(V) and span(V_true), in radians, ascending.
 
-    The j-th angle has the sine of the j-th smallest singular value of ``(I - V V') V_true`` and
-    the cosine of the j-th largest of ``V' V_true`` (orthonormal `V`, `V_true`; the smaller space
-    is the one projected).
+    The sine of the j-th angle is the j-th smallest singular value of ``(I - V V') V_true``, and its
+    cosine is the j-th largest singular value of ``V' V_true`` (for orthonormal `V` and `V_true`;
+    the smaller space is projected).
 
     Parameters
     ----------
@@ -85,8 +86,8 @@ def principal_angles(V: ArrayLike, V_true: ArrayLike) -> Array:
     Returns
     -------
     ndarray of shape (min(k, r),)
-        Angles in [0, pi/2], with k and r the dimensions of the two spans (fewer than their
-        columns when those are dependent).
+        Angles in [0, pi/2]. Here k and r are the dimensions of the two spans, which are smaller
+        than the numbers of columns if these are dependent.
 
     See Also
     --------
@@ -122,9 +123,9 @@ def frobenius_residual(V: ArrayLike, L: ArrayLike, *, relative: bool = False) ->
     V : array-like of shape (d, k)
         Columns spanning the subspace.
     L : array-like of shape (n, d)
-        Rows to be explained by it.
+        Rows to measure.
     relative : bool, default=False
-        Divide by ``||L||_F``. The residual of a zero `L` is 0 either way.
+        Whether to divide by ``||L||_F``. The residual of a zero `L` is 0 either way.
 
     Returns
     -------
@@ -151,9 +152,9 @@ def spectral_residual(V: ArrayLike, L: ArrayLike, *, relative: bool = False) -> 
     V : array-like of shape (d, k)
         Columns spanning the subspace.
     L : array-like of shape (n, d)
-        Rows to be explained by it.
+        Rows to measure.
     relative : bool, default=False
-        Divide by ``||L||_2``. The residual of a zero `L` is 0 either way.
+        Whether to divide by ``||L||_2``. The residual of a zero `L` is 0 either way.
 
     Returns
     -------
@@ -170,19 +171,20 @@ def spectral_residual(V: ArrayLike, L: ArrayLike, *, relative: bool = False) -> 
 
 
 def incoherence(L: ArrayLike, rank: int | None = None) -> float:
-    """Incoherence mu of the rows of `L`: how far one row alone can hold a direction.
+    """Incoherence mu of the rows of `L`: how much a single row can determine a direction.
 
     With U (n, r) the left singular vectors of `L`, ``mu = sqrt(n / r) * max_i ||e_i' U||``, so
-    that the largest leverage of a row is ``mu^2 r / n`` (Assumption 1 of the paper). It lies
-    between 1 (all rows weigh the same) and ``sqrt(n / r)`` (one row has a direction to itself).
+    the largest leverage of a row is ``mu^2 r / n`` (Assumption 1 of the paper). It lies between 1
+    (all rows have the same leverage) and ``sqrt(n / r)`` (one row has a direction to itself).
 
     Parameters
     ----------
     L : array-like of shape (n, d)
-        Rows. All of them count in n, zero rows too: the paper puts a zero row where a bad row is.
+        Rows. n counts all of them, including zero rows: the paper has a zero row for each bad row.
     rank : int, optional
-        How many singular vectors to use, at most the numerical rank of `L`. By default the
-        numerical rank: singular values above ``max(n, d) * eps`` times the largest.
+        Number of singular vectors to use, at most the numerical rank of `L`. By default it is
+        the numerical rank: the number of singular values above ``max(n, d) * eps`` times the
+        largest.
 
     Returns
     -------
@@ -201,8 +203,8 @@ def incoherence(L: ArrayLike, rank: int | None = None) -> float:
     U, rank_found = _left_singular(L)
     if rank_found == 0:
         raise ValueError(
-            f"L of shape {L.shape} is zero or empty, and incoherence needs a nonzero row; "
-            "check that the good rows were not all masked away."
+            f"L of shape {L.shape} is zero or empty, but incoherence needs a nonzero row. Check "
+            "that not all good rows were masked."
         )
     r = rank_found if rank is None else _check_rank(rank, rank_found, L.shape)
     leverage = np.linalg.norm(U[:, :r], axis=1)
@@ -217,12 +219,12 @@ def support_precision(found: ArrayLike, true: ArrayLike) -> float:
     found : array-like of bool of shape (n,)
         Rows called outliers.
     true : array-like of bool of shape (n,)
-        Rows that are.
+        Rows that are outliers.
 
     Returns
     -------
     float
-        Precision in [0, 1]; 1.0 when no row was called an outlier (nothing said, nothing wrong).
+        Precision in [0, 1]; 1.0 if no row was called an outlier.
 
     Examples
     --------
@@ -241,12 +243,12 @@ def support_recall(found: ArrayLike, true: ArrayLike) -> float:
     found : array-like of bool of shape (n,)
         Rows called outliers.
     true : array-like of bool of shape (n,)
-        Rows that are.
+        Rows that are outliers.
 
     Returns
     -------
     float
-        Recall in [0, 1]; 1.0 when there is no outlier to find.
+        Recall in [0, 1]; 1.0 if there are no outliers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The contract of a row source as tests, for whoever writes a new one."""
+"""The contract of a row source as tests, for authors of new sources."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Pair = tuple[str, RowSource, Floats]
 class RowSourceContract:
     """Tests that a kind of `RowSource` must pass; subclass it once for each kind.
 
-    A subclass says how to make a source from a NumPy array. Every ``test_*`` method then compares
-    one verb with dense NumPy on small tables, for the source itself and for centred, scaled and
-    deflated views of it. The methods take no arguments and use plain asserts, so pytest and
-    unittest both run them. Name the subclass ``Test...`` for pytest to find it; a test that
-    cannot apply to a kind is left out by setting it to None in the subclass.
+    A subclass defines how to make a source from a NumPy array. Every ``test_*`` method then
+    compares one method of the source with dense NumPy on small tables, for the source itself and
+    for centred, scaled and deflated views of it. The tests take no arguments and use plain asserts,
+    so both pytest and unittest run them. Name the subclass ``Test...`` so that pytest finds it. To
+    leave out a test that does not apply, set it to None in the subclass.
 
     Attributes
     ----------
@@ -86,8 +86,8 @@ class RowSourceContract:
     def stored(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the numbers that ``make_source(X)`` holds, in the type in which it holds them.
 
-        `X` itself unless a subclass says otherwise, because its kind holds only float32 or
-        integers, say. What a source exports must be float32 where this is, else float64.
+        This is `X` itself, unless a subclass stores something else, such as float32 or integers.
+        Exported results must be float32 if this is float32, and otherwise float64.
 
         Parameters
         ----------

@@ -51,8 +51,8 @@ def project_to_ellipsoid(
 ) -> NDArray[np.floating]:
     """Closest point of the ellipsoid ``{V diag(s) z : ||z|| <= b}`` to each row of `points`.
 
-    A row whose projection V V'x on the subspace lies in the ellipsoid goes to V V'x; any other row
-    goes to the boundary. Where a scale is zero the ellipsoid is flat, and the result has no
+    A row whose projection V V'x onto the subspace lies in the ellipsoid goes to V V'x. Any other
+    row goes to the boundary. If a scale is zero, the ellipsoid is flat, and the result has no
     component along that axis.
 
     Parameters
@@ -75,11 +75,11 @@ def project_to_ellipsoid(
 
     Notes
     -----
-    Algorithm 5 (FAST-PR) of [1]_ with three departures. Its bisection is replaced by Newton's
-    method, which reaches full precision in a handful of steps, so there is no accuracy to choose.
-    Points inside the ellipsoid are recognised first (lambda = 0; bisection only creeps there).
-    Projected points are feasible, ``||z|| <= b``, after rounding too: they are placed a few units
-    in the last place inside the boundary.
+    This is Algorithm 5 (FAST-PR) of [1]_ with three departures. Newton's method replaces bisection.
+    It reaches full precision in a few steps, so there is no accuracy to choose. Points inside the
+    ellipsoid are found first (lambda = 0, which bisection never reaches). Projected points are
+    feasible, ``||z|| <= b``, even after rounding, because they are placed a few units in the last
+    place inside the boundary.
 
     References
     ----------

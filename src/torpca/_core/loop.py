@@ -15,17 +15,17 @@ from torpca._core.subspace import Fit, spectrum_change, subspace_change
 
 @dataclass(frozen=True)
 class Iteration:
-    """What one iteration did. Arrays are there for callbacks and left out of the history."""
+    """Record of one iteration. Only callbacks get the arrays; the history leaves them out."""
 
     iteration: int
     rank: int
-    """Rank of the subspace fitted."""
+    """Rank of the fitted subspace."""
     dropped: Mapping[str, int]
-    """Rows dropped, by criterion; a row may count under several."""
+    """Numbers of rows dropped, by criterion. A row may count under several."""
     n_kept: int
-    """Rows kept for the next fit."""
+    """Number of rows kept for the next fit."""
     subspace_change: float
-    """Sine of the largest angle to the previous iteration's subspace; 1 in the first."""
+    """Sine of the largest angle to the subspace of the previous iteration; 1 in the first."""
     objective: float
     """||X_kept(I - VV')||_F over the rows kept for the next fit; in TORP-G, how far the fits of
     the kept rows are moved by their projection onto the ellipsoid."""

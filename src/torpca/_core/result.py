@@ -14,7 +14,7 @@ from torpca._core.loop import Iteration
 
 @dataclass(frozen=True)
 class RobustSubspace:
-    """Principal subspace of the good rows, and which rows those are.
+    """Principal subspace of the good rows, and a mask of these rows.
 
     Arrays are in the library, on the device and of the floating type of the data (NumPy for
     sparse and Dask input).
@@ -22,7 +22,7 @@ class RobustSubspace:
 
     components: npt.NDArray[Any]
     """Orthonormal principal directions, (k, n_features), largest singular value first. k is the
-    rank asked for, or less: the kept rows may have lower rank, and TORP-N chooses its own."""
+    rank asked for, or less if the kept rows have a lower rank or TORP-N chooses one."""
     singular_values: npt.NDArray[Any]
     """Singular values of the kept rows, (k,)."""
     support: npt.NDArray[np.bool_]
@@ -30,15 +30,15 @@ class RobustSubspace:
     mean: npt.NDArray[Any] | None
     """Mean of the kept rows, (n_features,); None without centring."""
     n_iter: int
-    """Iterations, over all ranks tried and excluding other points of a parameter grid."""
+    """Number of iterations over all ranks tried, without those for other points of a grid."""
     converged: bool
-    """Whether the subspace and its singular values settled, or the kept rows are a set that was
-    there before, so that further iterations would only repeat themselves."""
+    """Whether the subspace and its singular values settled, or a set of kept rows occurred again,
+    so that further iterations would only repeat."""
     history: tuple[Iteration, ...] = field(repr=False)
     """One record per iteration."""
     parameters: Mapping[str, float]
     """Values of the paper's parameters that were used."""
     ranks_tried: tuple[int, ...] = ()
-    """Ranks the inner loop was run for, in order: outer iterations of TORP-N and TORP-BIN."""
+    """Ranks that TORP-N and TORP-BIN tried, in order."""
     grid: tuple[Mapping[str, float], ...] | None = field(default=None, repr=False)
-    """Evidence for a parameter chosen by grid: one record per value tried; None if none was."""
+    """Evidence for a parameter chosen from a grid, one record per value; None without a grid."""

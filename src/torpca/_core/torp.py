@@ -34,22 +34,24 @@ def torp(
     Parameters
     ----------
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-        One sample per row. It is passed over, never copied or changed.
+        One sample per row. It is never copied or changed.
     rank : int
         Dimension of the subspace, r in the paper. Without noise it may be larger than the true
-        one; directions the kept rows do not have are left out.
+        dimension: directions in which the kept rows do not vary are left out.
     rho : float in (0, 1/2), optional
-        Fraction of the rows dropped by each of the two criteria. Default: 1/(128 mu^2 rank) if
-        `mu` is given (Theorem 1), else the best of a geometric grid; see `RobustSubspace.grid`.
+        Fraction of the rows that each of the two criteria drops. By default 1/(128 mu^2 rank) if
+        `mu` is given (Theorem 1), otherwise the best of a geometric grid; see
+        `RobustSubspace.grid`.
     mu : float, at least 1, optional
         Incoherence of the good rows: the largest leverage of one of them is mu^2 rank / n.
     tol : float
         Accuracy eps of Theorem 1 as a share of ||X||_2. The loop also ends when the subspace and
-        its singular values move by less.
+        its singular values move by less than this.
     max_iter : int, optional
-        Iterations allowed. Default: the theorem's T + 1 with T = log2(10 n / tol).
+        Largest number of iterations. By default the theorem's T + 1 with T = log2(10 n / tol).
     center : bool
-        Whether to subtract the mean of the kept rows, updated in each iteration; not in the paper.
+        Whether to subtract the mean of the kept rows, updated in each iteration. The paper does
+        not.
     callback : callable, optional
         Called with an `Iteration` after each iteration.
 

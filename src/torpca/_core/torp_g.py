@@ -32,41 +32,40 @@ def torp_g(
 
     Each iteration fits rank + 1 directions to the rows kept so far, projects these rows' fits
     VV'x onto the ellipsoid {V diag(s) z : |z| <= 2 mu sqrt(r/n)} of fits that are typical of good
-    rows, and removes for good the rows whose fit moves by zeta_1 or more, and those whose fit moves
-    by zeta_2 or more when they are more than noise explains. With N(0, sigma^2) noise N, at
-    most n/(1024 mu^2 r) bad rows and enough rows, ||L(I - VV')||_2 <= 4 sqrt(log d) ||N||_2
-    (Theorem 3).
+    rows, and permanently removes the rows whose fit moves by zeta_1 or more. If more rows than
+    noise explains move by zeta_2 or more, it removes these too. With N(0, sigma^2) noise N, at most
+    n/(1024 mu^2 r) bad rows and enough rows, ||L(I - VV')||_2 <= 4 sqrt(log d) ||N||_2 (Theorem 3).
 
     Parameters
     ----------
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-        One sample per row. It is passed over, never copied or changed.
+        One sample per row. It is never copied or changed.
     rank : int
         Dimension of the subspace, r in the paper.
     mu : float, at least 1, optional
-        Incoherence of the good rows. Default: that of the rows `torp` keeps.
+        Incoherence of the good rows. By default the incoherence of the rows that `torp` keeps.
     sigma : float, optional
-        Standard deviation of the noise in each entry. Default: from the median residual of
-        `torp`. An estimate; give it where you know it.
+        Standard deviation of the noise in each entry. By default it is estimated from the median
+        residual of `torp`. Give it if you know it.
     max_iter : int, optional
-        Iterations allowed. Default: the number of rows, which always suffices.
+        Largest number of iterations. By default the number of rows, which is always enough.
     center, callback
         As in `torp`.
 
     Returns
     -------
     RobustSubspace
-        With the first `rank` of the rank + 1 directions, to which the theorem's bound applies.
+        It has the first `rank` of the rank + 1 directions, to which the theorem's bound applies.
 
     Notes
     -----
-    The paper bounds the run time by O(n^2 d), a factor n more than PCA, because each iteration may
-    remove one row only, and leaves a faster algorithm open. All rows that qualify are removed at
-    once here, as its rule allows. No better bound is known for that, so it is measured: with 1 % of
-    bad rows and 3125, 12 500, 50 000 and 200 000 rows (100 features, rank 5), iterations are 20,
-    22, 44 and 35 when bad rows lie in all directions, 4 or 5 when on a line, 4 to 7 for a mixture,
-    and at most 3 for a cluster or short rows. They grow far more slowly than n. The Gram matrix is
-    updated by the removed rows alone, so the n d^2 of an ordinary PCA is paid once
+    The paper bounds the run time by O(n^2 d), n times that of PCA, because each iteration may
+    remove only one row. It leaves a faster algorithm open. Here each iteration removes all rows
+    that qualify, as the paper's rule allows. No better bound is known, but it can be measured. With
+    1 % bad rows and 3125, 12,500, 50,000 and 200,000 rows (100 features, rank 5), there are 20, 22,
+    44 and 35 iterations if bad rows lie in all directions, 4 or 5 if they lie on a line, 4 to 7 for
+    a mixture, and at most 3 for a cluster or short rows. They grow far more slowly than n. The Gram
+    matrix is updated with the removed rows only, so the n d^2 of ordinary PCA is needed once
     (`python -m benchmarks.torp_speed`).
 
     References

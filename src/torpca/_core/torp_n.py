@@ -73,9 +73,9 @@ def torp_n(
     """Principal subspace of noisy good rows, with its rank: Algorithm 2 (TORP-N).
 
     For k = 1, 2, ... the inner loop drops the fraction 2 `rho` of the rows with the largest
-    incoherence and the fraction `rho` with the largest residual. It gives up at the first k for
-    which, in some iteration, at least 2 `rho` n rows have an incoherence of `eta` or more:
-    the noise then drowns the k-th direction. The subspace of the last k that passed is returned.
+    incoherence and the fraction `rho` with the largest residual. It stops at the first k for which,
+    in some iteration, at least 2 `rho` n rows have an incoherence of `eta` or more, because the
+    noise then hides the k-th direction. The subspace of the last k that passed is returned.
     With at most n/(128 mu^2 r) bad rows and the theorem's parameters,
     ||L(I - VV')||_F <= 60 sqrt(r) ||N||_F + tol ||X||_2 (Theorem 2) for good rows L + N, and
     <= 3 ||L(I - V_k V_k')||_F + 9 ||N||_F + tol ||X||_2 / (10 n) for any k with
@@ -84,28 +84,29 @@ def torp_n(
     Parameters
     ----------
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-        One sample per row. It is passed over, never copied or changed.
+        One sample per row. It is never copied or changed.
     rank : int
         Largest rank to try, r in the paper.
     rho : float in (0, 1/2), optional
-        Fraction of the rows dropped by residual; twice as many go by incoherence. Default:
-        1/(128 mu^2 rank) if `mu` is given (Theorem 2), else the best of a geometric grid.
+        Fraction of the rows to drop by residual; twice as many are dropped by incoherence. By
+        default 1/(128 mu^2 rank) if `mu` is given (Theorem 2), otherwise the best of a geometric
+        grid.
     eta : float, optional
-        Incoherence that counts as too much. Default: 2 mu sqrt(rank/n) (Theorem 2).
+        Incoherence that counts as too large. By default 2 mu sqrt(rank/n) (Theorem 2).
     mu : float, at least 1, optional
-        Incoherence of the good rows. Default, where `eta` needs it: that of the rows TORP keeps
-        at the same rho.
+        Incoherence of the good rows. If `eta` needs it, the default is the incoherence of the rows
+        that TORP keeps at the same rho.
     tol, max_iter, center, callback
-        As in `torp`; the theorem's T is log2(20 n / tol) here, for each rank.
+        As in `torp`. The theorem's T is log2(20 n / tol) here, for each rank.
 
     Returns
     -------
     RobustSubspace
-        With `ranks_tried`. If not even k = 1 passes, `components` has no row.
+        It has `ranks_tried`. If not even k = 1 passes, `components` has no rows.
 
     See Also
     --------
-    torp_bin : the same by bisection on the rank.
+    torp_bin : the same with a binary search for the rank.
 
     References
     ----------
@@ -139,8 +140,8 @@ def torp_bin(
 ) -> RobustSubspace:
     """Principal subspace of noisy good rows, rank found by bisection: Algorithm 4 (TORP-BIN).
 
-    The inner loop, parameters, guarantee and result are those of `torp_n`; at most
-    floor(log2 rank) + 1 ranks are tried instead of `rank`.
+    The inner loop, parameters, guarantee and result are those of `torp_n`. It tries at most
+    floor(log2 rank) + 1 ranks instead of `rank`.
 
     Parameters
     ----------

@@ -234,7 +234,7 @@ class PaperEstimator(RobustSubspaceEstimator):
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
             One sample per row.
         y : ignored
-            Present for the sake of pipelines.
+            Present for use in pipelines.
 
         Returns
         -------

@@ -37,7 +37,7 @@ class Coordinates:
     _distances: Callable[[RowSource, Floats], tuple[Floats, Floats]]
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
-        """Coordinates of rows in the robust subspace.
+        """Return the coordinates of rows in the subspace.
 
         Parameters
         ----------
@@ -47,7 +47,7 @@ class Coordinates:
         Returns
         -------
         array of shape (n_samples, n_components_)
-            Divided by the standard deviations of the good rows if `whiten`.
+            With `whiten`, divided by the standard deviations of the good rows.
         """
         source, _ = self._check(X)
         Y = self._standardized(source).matmul(self._basis)
@@ -56,7 +56,7 @@ class Coordinates:
         return source.export(Y)
 
     def inverse_transform(self, X: Any) -> npt.NDArray[Any]:
-        """Rows of the original space from their coordinates.
+        """Return the rows that have these coordinates, in the original features.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Coordinates:
         return source.export(source.matmul(back) + self._mean)
 
     def get_covariance(self) -> npt.NDArray[np.float64]:
-        """Covariance of the good rows: the fitted directions plus isotropic noise.
+        """Return the covariance of the good rows: the fitted directions plus isotropic noise.
 
         Returns
         -------
@@ -95,7 +95,7 @@ class Coordinates:
         return C if self._feature_scale is None else C * np.outer(*[self._feature_scale] * 2)
 
     def get_precision(self) -> npt.NDArray[np.float64]:
-        """Inverse of the covariance of the good rows; its pseudo-inverse if they have no noise.
+        """Return the inverse of `get_covariance`, or its pseudo-inverse if there is no noise.
 
         Returns
         -------
@@ -111,15 +111,15 @@ class Coordinates:
         return P if self._feature_scale is None else P / np.outer(*[self._feature_scale] * 2)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Average log-likelihood of rows under the Gaussian model of the good ones.
+        """Return the mean log-likelihood of rows under the Gaussian model of the good rows.
 
-        The model is that of `get_covariance` (probabilistic PCA). Without noise rows off the
-        subspace are impossible; a variance of a unit of rounding is put there instead.
+        The model has the covariance `get_covariance` (probabilistic PCA). Without noise, rows off
+        the subspace would be impossible, so a variance as small as rounding is used there.
 
         Parameters
         ----------
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-            Rows to score, all of them: outliers among them count.
+            Rows to score. Outliers among them count.
         y : ignored
 
         Returns
@@ -147,9 +147,9 @@ class Coordinates:
         Returns
         -------
         sklearn.decomposition.PCA or sklearn.pipeline.Pipeline
-            A PCA that gives the same coordinates; with `scale`, a StandardScaler before it. It
-            knows nothing of torpca: it can be pickled, stored with skops or exported to ONNX and
-            used where torpca is not installed.
+            A PCA that gives the same coordinates; with `scale=True`, after a StandardScaler. It
+            does not need torpca: you can pickle it, store it with skops or export it to ONNX, and
+            use it where torpca is not installed.
         """
         from sklearn.decomposition import PCA  # noqa: PLC0415 (its import is slow)
         from sklearn.pipeline import make_pipeline  # noqa: PLC0415

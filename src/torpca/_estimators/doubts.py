@@ -95,8 +95,8 @@ def doubts(it: Fitted) -> Iterator[str]:
     rank = it.fit.rank
     if rank.rule == "edge":
         yield (
-            f"n_components='auto' found no gap in the variances and stopped at the most it "
-            f"considers for so many rows, {rank.rank}, explaining {rank.explained:.0%}. Give "
+            f"n_components='auto' found no gap in the variances and took the largest number that "
+            f"it considers for so many rows, {rank.rank}. They explain {rank.explained:.0%}. Give "
             "n_components"
         )
     if (moved := still_moving(it.fit.converged, it.fit.history)) is not None:
@@ -113,19 +113,19 @@ def disagreement(it: Fitted) -> str | None:
     if not it.trimmed and agree < AGREEMENT:
         return (
             f"only {agree:.0%} of the rows agree on a subspace of {it.rank} dimensions, "
-            "so the others could as well be the good ones. Look at the two distances of all "
-            "rows, and try another n_components"
+            "so the other rows may be the good ones. Look at the two distances of all rows, and "
+            "try another n_components"
         )
     if agree < NEAR and flagged > 0.5:
         return (
-            f"{flagged:.0%} of the rows are beyond a limit, so the others could as well be the "
-            "bad ones. Look at the two distances of all rows, and try another n_components"
+            f"{flagged:.0%} of the rows are beyond a limit, so the other rows may be the bad ones. "
+            "Look at the two distances of all rows, and try another n_components"
         )
     if not it.trimmed and others > RIVALS:
         return (
             f"{others:.0%} of the rows agree better on another subspace of {it.rank} dimensions "
-            "than most rows do on this one, so there may be no one subspace for more than half of "
-            "them. Look at the two distances of all rows, and try another n_components"
+            "than most rows do on this one, so perhaps no subspace fits more than half of them. "
+            "Look at the two distances of all rows, and try another n_components"
         )
     return None
 
@@ -159,10 +159,10 @@ def two_groups(it: Fitted) -> str | None:
     if np.nanmax(alike) > TWO_VALUES:
         return None
     return (
-        f"the rows with a part in the fit are two groups, of {max(share, 1 - share):.0%} and "
-        f"{min(share, 1 - share):.0%} of them, far apart inside the subspace. If one of them is "
-        "bad, it has one of the components to itself. Plot the scores, and fit the groups apart "
-        "or try one component fewer"
+        f"the rows in the fit form two groups, of {max(share, 1 - share):.0%} and "
+        f"{min(share, 1 - share):.0%}, far apart inside the subspace. If one of them is bad, it "
+        "has a component of its own. Plot the scores, and fit the groups separately or try one "
+        "component fewer"
     )
 
 
@@ -171,8 +171,9 @@ def other_scales(it: Fitted) -> str | None:
     if it.scales_agreed:
         return None
     return (
-        "with features divided by the standard deviations of the rows it keeps, the fit would keep "
-        "others. Scale the features yourself, by what you know of them, and leave scale=False"
+        "the kept rows depend on the scales: with features divided by the standard deviations of "
+        "the rows it keeps, the fit would keep other rows. Scale the features yourself, by what "
+        "you know about them, and leave scale=False"
     )
 
 
@@ -192,7 +193,7 @@ def other_starts(it: Fitted) -> str | None:
             return (
                 f"the flagged rows depend on where the fit starts. With another random_state "
                 f"{changed:.0%} of the rows have another label: {whole(then)}{of_some} are flagged "
-                f"there, {whole(now)} here{by_rank(probe)}. Look at stability_, and try another "
+                f"instead of {whole(now)}{by_rank(probe)}. Look at stability_, and try another "
                 "n_components"
             )
     return None
@@ -218,11 +219,11 @@ def single_cells(it: Fitted) -> str | None:
     different = columns >= max(DIFFERENT_COLUMNS, min(n_few, E.shape[1]) / 2)
     if 2 * n_few < len(flagged) or not different:
         return None
+    some = "" if probe.known else " looked at"
     return (
-        f"of {whole(len(flagged))} flagged rows{'' if probe.known else ' looked at'}, "
-        f"{whole(n_few)} are off the subspace in one or two cells each, in {whole(columns)} "
-        "different columns. With cells=True such cells count as missing, and the rest of the row "
-        "is kept"
+        f"{whole(n_few)} of {whole(len(flagged))} flagged rows{some} are off the subspace in only "
+        f"one or two cells, in {whole(columns)} different columns. With cells=True such cells "
+        "count as missing, and the rest of the row is kept"
     )
 
 
@@ -241,9 +242,9 @@ def few_rows(it: Fitted) -> str | None:
     if n > FEW_ROWS or it.share(it.distances > 1) <= FEW_FLAGGED:
         return None
     return (
-        f"there are only {n:g} rows with a part in the fit. Limits found from so few are "
-        "rough, and good rows may well be beyond them. Look at the two distances of the "
-        "flagged rows before you leave them out"
+        f"there are only {n:g} rows in the fit. Limits from so few rows are rough, and good rows "
+        "may be beyond them. Look at the two distances of the flagged rows before you leave them "
+        "out"
     )
 
 
@@ -251,7 +252,7 @@ def few_points(it: Fitted) -> str | None:
     """Good rows that are few different points, or fewer than it takes."""
     rank, k = it.fit.rank, it.rank
     if rank.rule == "given" and k < rank.rank:
-        what = f"spread in {k} directions and no more" if k else "are all equal"
+        what = f"vary in only {k} direction{'s' * (k != 1)}" if k else "are all equal"
         return (
             f"the good rows {what}, so there are fewer components than the {rank.rank} "
             "asked for. Give a smaller n_components, or leave repeated rows out"
@@ -259,11 +260,11 @@ def few_points(it: Fitted) -> str | None:
     if not mostly_few_points(it.fit.start, k):
         return None
     points = it.fit.start.n_points
-    what = "one and the same" if points == 1 else f"only {points} different ones"
+    what = "are equal" if points == 1 else f"are copies of only {points} different rows"
     return (
-        f"half of the rows are {what}, so that they lie near a subspace of {k} dimensions "
-        "whatever they mean, and others may look far off. Look at the flagged rows, try "
-        "another n_components, or leave repeated rows out"
+        f"half of the rows {what}, so they lie near a subspace of {k} dimensions in any case, and "
+        "others may look far off. Look at the flagged rows, try another n_components, or leave "
+        "repeated rows out"
     )
 
 

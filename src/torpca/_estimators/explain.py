@@ -25,37 +25,38 @@ class Explanations:
     score_samples: Callable[[Any], npt.NDArray[np.float64]]
 
     def explain(self, X: Any, top: int = 3) -> Any:
-        """Which features make rows outliers, and what was to be expected of them.
+        """Name the features that make rows outliers, with the values that were expected.
 
-        A row is explained by the feature, or the few features, whose replacement by what the
-        others predict makes it ordinary: within both limits (reconstruction-based contributions,
-        Alcala and Qin 2009, by the Mahalanobis distance of the whole row; several features by
-        forward selection). `contributions` splits a distance among all features instead, and
-        blames those that a bad one is correlated with as well.
+        A row is explained by the few features whose replacement by what the others predict makes it
+        ordinary, that is, within both limits. These are reconstruction-based contributions (Alcala
+        and Qin 2009) of the Mahalanobis distance of the whole row. Several features are found by
+        forward selection. `contributions` splits a distance among all features instead, and also
+        blames features that are correlated with a bad one.
 
         Parameters
         ----------
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-            Rows to explain. NaN is a cell that is missing.
+            Rows to explain. NaN is a missing cell.
         top : int, default=3
-            Most features for each row.
+            Largest number of features for each row.
 
         Returns
         -------
         dict of str to ndarray, or DataFrame
-            A table of equally long columns, with one line for each feature that explains a row, the
-            most important first: `row`, its number in X, counted from 0;
-            `feature`, a name; `value`; `expected` of it by the features that are not in the row's
-            explanation; `low` and `high`, within which 99 of 100 good rows are that agree with
-            these; `share`, by which the feature shortens the squared distance of the row. Of a row
-            that is far out though its features agree, `expected`, `low` and `high` are those of all
-            good rows. A DataFrame if `set_output` asks for one. Rows that `predict` labels -1 have
-            lines, and so have others with a feature that is farther from what the others predict
-            than one good row in a thousand has; ordinary rows have none.
+            A table of equally long columns, or a DataFrame if `set_output` asks for one. It has one
+            line for each feature that explains a row, the most important first. The columns are
+            `row`, its number in X, counted from 0; `feature`, its name; `value`; `expected`, the
+            value predicted from the features that are not part of the explanation; `low` and
+            `high`, the range of 99 in 100 good rows that agree with these features; and `share`,
+            the part of the row's squared distance that the feature removes. If a row is far out
+            although its features agree, `expected`, `low` and `high` are those of all good rows.
+            The table has the rows that `predict` labels -1, and rows with a feature so far from
+            what the others predict that only one good row in a thousand has one. Ordinary rows are
+            not in it.
 
         See Also
         --------
-        contributions : Squared distances, feature by feature.
+        contributions : squared distances, feature by feature.
 
         References
         ----------
@@ -64,7 +65,7 @@ class Explanations:
 
         Examples
         --------
-        A motor's speed fails: three sensors that rise and fall with the load.
+        Three sensors follow the load of a motor, and the speed sensor fails:
 
         >>> import numpy as np
         >>> from torpca import OutlierRobustPCA
@@ -79,8 +80,8 @@ class Explanations:
         """
         if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
             raise ValueError(
-                f"top={top!r} must be a positive whole number: the most features to name for a "
-                "row. Try 3."
+                f"top={top!r} must be a positive whole number, the largest number of features to "
+                "name for a row. Try 3."
             )
         source = self._opened(X)
         scores = self.score_samples(X)

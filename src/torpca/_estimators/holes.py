@@ -48,25 +48,25 @@ class Holes:
     _opened: Callable[[Any], RowSource]
 
     def impute(self, X: Any, *, bad_cells: bool = False, return_std: bool = False) -> Any:
-        """Fill the cells that are missing with what the model expects there.
+        """Fill missing cells with the values that the model expects.
 
         Parameters
         ----------
         X : array-like, Dask array or tensor, of shape (n_samples, n_features)
-            Rows; NaN, or a null of a data frame, where a cell is missing.
+            Rows to fill. Missing cells are NaN, or null in a data frame.
         bad_cells : bool, default=False
-            Whether to replace cells as well that the others of their row do not bear out; see
+            Whether to replace bad cells too, those that do not match the rest of their row; see
             `cell_residuals`.
         return_std : bool, default=False
-            Whether to return standard errors as well.
+            Whether to return standard errors too.
 
         Returns
         -------
         X_filled : the kind of X, of shape (n_samples, n_features)
-            All other cells are as they were. A Dask array becomes a NumPy array.
+            All other cells are unchanged. A Dask array becomes a NumPy array.
         std : ndarray of shape (n_samples, n_features), if `return_std`
-            Standard error of each filled cell for good rows: of its own noise and of the scores
-            found from the cells that are there. Zero elsewhere.
+            Standard error of each filled cell for good rows, from the noise of the cell and from
+            the scores, which are estimated from the observed cells. Zero elsewhere.
 
         Examples
         --------
@@ -87,19 +87,19 @@ class Holes:
         return impute_like(X, rows, model, return_std)
 
     def cell_residuals(self, X: Any) -> npt.NDArray[Any]:
-        """Distance of each cell from what the others of its row predict, in standard deviations.
+        """Return the standardised distance of each cell from what the rest of its row predicts.
 
         Parameters
         ----------
         X : array-like, Dask array or tensor, of shape (n_samples, n_features)
-            Rows to look at.
+            Rows to judge.
 
         Returns
         -------
         array of shape (n_samples, n_features)
-            Positive where a cell is too large; NaN where it is missing. A cell farther than 3.5
-            has no part in the prediction of others, unless more than a quarter of its row is:
-            then it is the row that is bad.
+            Positive for cells that are too large, NaN for missing cells. A cell beyond 3.5 is not
+            used to predict others, unless more than a quarter of the row is: then the whole row
+            is bad.
         """
         source = self._opened(X)
         self._whole(source)
@@ -158,8 +158,8 @@ class Holes:
         values = sorted({f"{s.value:g}" for s in found})
         warn(
             f"{type(self).__name__}: column {name_of(source, feature)!r} has {value:g} in "
-            f"{counted(count, 'row')}, far from all its other numbers{more}. If that stands for a "
-            f"missing value, give missing_values=[{', '.join(values)}] "
+            f"{counted(count, 'row')}, far from all its other numbers{more}. If that means "
+            f"missing, give missing_values=[{', '.join(values)}] "
             f"(--na-values={','.join(values)}).",
             RuntimeWarning,
         )

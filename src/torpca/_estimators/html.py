@@ -74,7 +74,7 @@ def summary_lines(estimator: Any) -> list[tuple[str, str]]:
     >>> for name, value in summary_lines(OutlierRobustPCA().fit(X)):
     ...     print(f"{name}: {value}")
     Components: 3, where the variance drops ... times
-    Variance explained: ... % of that of the good rows
+    Variance explained: ... % for the good rows
     Rows flagged: ... of 500 (... %): ...
     Converged: yes, in ...
     """
@@ -91,7 +91,7 @@ def summary_lines(estimator: Any) -> list[tuple[str, str]]:
     )
     lines = [
         ("Components", f"{k}, {reason}"),
-        ("Variance explained", f"{percent(float(np.sum(shares)))} of that of the good rows"),
+        ("Variance explained", f"{percent(float(np.sum(shares)))} for the good rows"),
     ]
     if hasattr(estimator, "score_distances_"):  # a model from a file knows no training rows
         lines.append(("Rows flagged", flagged_rows(rows_by_type(estimator))))

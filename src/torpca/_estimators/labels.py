@@ -62,7 +62,7 @@ class Labels:
     _standardized: Callable[[RowSource], RowSource]
 
     def distances(self, X: Any) -> Distances:
-        """Score distance and orthogonal distance of rows.
+        """Return the score distance and the orthogonal distance of each row.
 
         Parameters
         ----------
@@ -78,10 +78,10 @@ class Labels:
         return Distances(*map(source.export, self._distances(source, magnitudes)))
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
-        """Minus the larger of each row's distances, in units of its limit.
+        """Return minus the larger of each row's two distances, each divided by its limit.
 
-        Limits are `cutoffs_` for rows of the fit, which are known by their distances. Those for
-        other rows differ as far as few rows make a difference: a row that had no part in the fit
+        For rows of the fit, which are recognised by their distances, the limits are `cutoffs_`.
+        After a fit of few rows, new rows have larger limits: a row that did not take part in a fit
         is farther from it.
 
         Parameters
@@ -92,12 +92,12 @@ class Labels:
         Returns
         -------
         ndarray of shape (n_samples,)
-            The lower, the farther out; below -1 beyond a limit.
+            Lower is farther out. Rows below -1 are beyond a limit.
         """
         return self._scores(*self._distances(*self._check(X)))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """`score_samples` less `offset_`: negative for outliers.
+        """Return `score_samples` minus `offset_`, which is negative for outliers.
 
         Parameters
         ----------
@@ -111,10 +111,10 @@ class Labels:
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> npt.NDArray[np.int_]:
-        """Label rows: +1 for good ones, -1 for those beyond a limit.
+        """Label rows: 1 for good rows, -1 for rows beyond a limit.
 
-        These are two things: rows off the model, and rows that lie in it but are merely extreme
-        ("good leverage"). `outlier_types` tells them apart, and `explain` says why.
+        Rows beyond a limit are of two kinds: rows off the model, and rows that fit it but are
+        extreme ("good leverage"). `outlier_types` tells them apart, and `explain` says why.
 
         Parameters
         ----------
@@ -128,35 +128,35 @@ class Labels:
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def outlier_types(self, X: Any) -> npt.NDArray[np.str_]:
-        """Say what kind of row each is, by its two distances.
+        """Return the type of each row, by its two distances.
 
         Parameters
         ----------
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-            Rows to look at, by the limits of the fit.
+            Rows to judge by the limits of the fit.
 
         Returns
         -------
         ndarray of str of shape (n_samples,)
-            "regular": within both limits; "good leverage": far out, but in the subspace;
-            "orthogonal": off the subspace, though not far out; "bad leverage": far out and off;
-            "unknown": no more cells than components, so that nothing can be said. All but regular
-            and unknown rows are labelled -1 by `predict`.
+            "regular": within both limits; "good leverage": near the subspace, but far out inside
+            it; "orthogonal": off the subspace, but not far out inside it; "bad leverage": off the
+            subspace and far out; "unknown": no more cells than components, so the row cannot be
+            judged. `predict` labels all rows -1 except regular and unknown ones.
         """
         return self._types(*self._distances(*self._check(X)))
 
     def set_contamination(self, contamination: float | str) -> Self:
-        """Cut the labels again for another share of outliers, without fitting again.
+        """Change the share of rows labelled as outliers, without fitting again.
 
         Parameters
         ----------
         contamination : float in (0, 0.5] or "auto"
-            Share of the training rows to label as outliers; "auto": those beyond a limit.
+            Share of the training rows to label as outliers. "auto" labels the rows beyond a limit.
 
         Returns
         -------
         self
-            With `contamination`, `offset_` and `outlier_type_` changed, and nothing else.
+            Only `contamination`, `offset_` and `outlier_type_` have changed.
         """
         check_is_fitted(self)
         if contamination != "auto" and not (
@@ -164,7 +164,7 @@ class Labels:
         ):
             raise ValueError(
                 f"contamination={contamination!r} must be 'auto' or a float in (0, 0.5], the share "
-                "of the rows to label as outliers. Try 'auto' for those beyond a limit."
+                "of the rows to label as outliers. Try 'auto' to label the rows beyond a limit."
             )
         offset = self._offset(contamination)  # of a loaded model it may not be known
         self.contamination, self.offset_ = contamination, offset
@@ -172,13 +172,13 @@ class Labels:
 
     @property
     def outlier_type_(self) -> npt.NDArray[np.str_]:
-        """What kind of row each training row is; see `outlier_types`."""
+        """Type of each training row; see `outlier_types`."""
         check_is_fitted(self)
         # Made when asked for: as text it takes more memory than all else that is kept of a row.
         return self._types(*self._training)
 
     def contributions(self, X: Any) -> Contributions:
-        """Which features make a row's distances.
+        """Split each row's squared distances among the features.
 
         Parameters
         ----------
@@ -189,8 +189,8 @@ class Labels:
         -------
         Contributions
             Named tuple of two arrays of shape (n_samples, n_features), `score` and `orthogonal`.
-            Entries are non-negative, and those of a row sum to its squared distance. For the
-            orthogonal distance they are the squared residuals; for the score distance the squared
+            Entries are non-negative, and the entries of a row sum to its squared distance. For the
+            orthogonal distance they are squared residuals. For the score distance they are squared
             entries of V diag(1/sd) V'(x - mean) (complete decomposition, Alcala and Qin 2009).
         """
         source, _ = self._check(X)

@@ -31,20 +31,21 @@ class TORP(PaperEstimator):
     n_components : int, default=2
         Dimension of the subspace.
     rho : float in (0, 1/2), optional
-        Fraction of rows dropped by each criterion; by default from `mu`, or chosen by grid.
+        Fraction of rows that each criterion drops. By default it follows from `mu`, or is chosen
+        from a grid.
     mu : float, at least 1, optional
-        Incoherence of the good rows; sets rho as Theorem 1 does.
+        Incoherence of the good rows, which sets rho as in Theorem 1.
     center : bool, default=True
         Whether to subtract the mean of the kept rows.
     whiten : bool, default=False
         Whether `transform` divides by the standard deviations of the kept rows.
     contamination : float in (0, 0.5] or "auto", default="auto"
-        Share of the rows to label as outliers; "auto": those farther out than every row the fit
-        kept. It plays no part in the fit.
+        Share of the rows to label as outliers. "auto" labels the rows that are farther out than
+        every row the fit kept. It does not affect the fit.
     tol : float, default=1e-12
         Accuracy, as a share of the data's norm.
     max_iter : int, optional
-        Iterations allowed; by default as many as the theorem asks for.
+        Largest number of iterations. By default as many as the theorem asks for.
     callback : callable, optional
         Called with an `Iteration` after each iteration.
 
@@ -55,21 +56,22 @@ class TORP(PaperEstimator):
     mean_ : array of shape (n_features_in_,)
         Mean of the kept rows; zero without centring.
     explained_variance_, explained_variance_ratio_, singular_values_ : array of (n_components_,)
-        Of the kept rows, as in `sklearn.decomposition.PCA`.
+        As in `sklearn.decomposition.PCA`, for the kept rows.
     noise_variance_ : float
         Variance of the kept rows outside the subspace, per remaining dimension.
     n_components_ : int
-        Number of directions found; fewer than asked for if the kept rows have no more.
+        Number of directions found. It is smaller than `n_components` if the kept rows vary in
+        fewer directions.
     support_ : array of bool of shape (n_samples,)
         Rows the fit kept.
     score_distances_, orthogonal_distances_ : array of shape (n_samples,)
-        Of the training rows.
+        Distances of the training rows.
     cutoffs_ : dict
         Limits on the two distances, "score" and "orthogonal".
     outlier_type_ : ndarray of str of shape (n_samples,)
         "regular", "good leverage", "orthogonal" or "bad leverage"; see `outlier_types`.
     offset_ : float
-        `decision_function` is `score_samples` less this.
+        `decision_function` is `score_samples` minus this.
     n_iter_, converged_, history_, parameters_, grid_
         How the fit went; see `RobustSubspace`.
     n_features_in_ : int
@@ -138,14 +140,14 @@ class NoisyTORP(PaperEstimator):
     n_components : int, default=2
         Largest dimension to try.
     search : {"binary", "linear"}, default="binary"
-        How the dimension is found: TORP-BIN (Algorithm 4) or TORP-N (Algorithm 2).
+        How to find the dimension: TORP-BIN (Algorithm 4) or TORP-N (Algorithm 2).
     rho : float in (0, 1/2), optional
-        Fraction of rows dropped by residual, twice as many by incoherence; by default from `mu`,
-        or chosen by grid.
+        Fraction of rows to drop by residual; twice as many are dropped by incoherence. By default
+        it follows from `mu`, or is chosen from a grid.
     eta : float, optional
-        Incoherence that counts as too much; by default from `mu`.
+        Incoherence that counts as too large. By default it follows from `mu`.
     mu : float, at least 1, optional
-        Incoherence of the good rows; sets rho and eta as Theorem 2 does.
+        Incoherence of the good rows, which sets rho and eta as in Theorem 2.
     center, whiten, contamination, tol, max_iter, callback
         As in `TORP`.
 
@@ -227,13 +229,13 @@ class GaussianTORP(PaperEstimator):
     n_components : int, default=2
         Dimension of the subspace.
     mu : float, at least 1, optional
-        Incoherence of the good rows; by default estimated.
+        Incoherence of the good rows. By default it is estimated.
     sigma : float, optional
-        Standard deviation of the noise in each entry; by default estimated.
+        Standard deviation of the noise in each entry. By default it is estimated.
     center, whiten, contamination, max_iter, callback
-        As in `TORP`, except that without a `contamination` the limits on the distances are the
-        97.5 % points of the kept rows: the algorithm removes only rows that harm the subspace,
-        and keeps others that are far from it.
+        As in `TORP`, with one difference: if `contamination` is "auto", the limits on the distances
+        are the 97.5 % points of the kept rows, because the algorithm removes only rows that harm
+        the subspace and keeps others that are far from it.
 
     Attributes
     ----------

@@ -33,59 +33,59 @@ from torpca._warn import warn
 
 
 class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
-    """Principal component analysis of the good rows, which it finds from the data.
+    """Principal component analysis of the good rows, which are found from the data.
 
-    It returns what `sklearn.decomposition.PCA` would return if someone had removed the bad rows
-    first, and names them. You need not know how many bad rows there are or how far out they are.
-    More than half of the rows must be good and lie near a subspace.
+    It gives what `sklearn.decomposition.PCA` would give if someone had removed the bad rows first,
+    and labels these rows. You need not know how many there are or how far out they are. More than
+    half of the rows must be good and lie near a subspace.
 
     Parameters
     ----------
     n_components : int, float in (0, 1) or "auto", default="auto"
-        Number of components, or the share of the good rows' variance they must explain. "auto"
+        Number of components, or the share of the good rows' variance that they explain. "auto"
         looks for a gap in the variances and otherwise explains 90 %; see `rank_`.
     trim : float in [0, 0.5) or "auto", default="auto"
-        Share of the rows the fit leaves out, those farthest from the subspace; 0 leaves out none,
-        and the subspace is that of ordinary PCA. "auto" leaves out those that are farther than the
-        others' spread allows. It plays no part in the labels.
+        Share of the rows that the fit leaves out, the farthest from the subspace. 0 leaves out none
+        and gives the subspace of ordinary PCA. "auto" leaves out rows that are farther than the
+        spread of the others allows. It does not affect the labels.
     contamination : float in (0, 0.5] or "auto", default="auto"
-        Share of the rows to label as outliers; "auto": those beyond a limit, see `limit`. It plays
-        no part in the fit.
+        Share of the rows to label as outliers. "auto" labels the rows beyond a limit; see `limit`.
+        It does not affect the fit.
     limit : float in [0.5, 1), default=0.99
-        Share of Gaussian good rows within both limits; one in a hundred of them is beyond one by
-        default. It plays no part in the fit.
+        Share of good rows within both limits, if they are Gaussian. By default one in a hundred is
+        beyond a limit. It does not affect the fit.
     center : bool, default=True
         Whether to subtract the mean of the good rows.
     scale : bool, default=False
-        Whether to divide each feature by its standard deviation first: that of the rows that the
-        fit keeps. They are found in turn, three fits in all.
+        Whether to divide each feature by its standard deviation among the rows that the fit keeps.
+        Scales and rows are found in turn, in at most three fits.
     cells : bool, default=False
-        Whether single cells may be bad as well as whole rows. Cells that the others of their row do
-        not bear out then count as missing, and the row is judged by the others.
+        Whether to look for single bad cells as well as bad rows. A cell that does not match the
+        rest of its row then counts as missing, and the row is judged by its other cells.
     missing_values : number or list of numbers, default=None
-        Numbers that stand for a value that is missing, such as -999. NaN always does.
+        Numbers that mean missing, such as -999. NaN always does.
     whiten : bool, default=False
         Whether `transform` divides by the standard deviations of the good rows.
     sample_size : int or "auto", default="auto"
-        Rows on which the fit is started: 2000, fewer if they are long, but at least 600 and
-        ten for each component asked for.
+        Number of rows on which the fit starts. "auto" is 2000, or fewer if rows are long, but at
+        least 600 and at least ten for each component asked for.
     tol : float, default=1e-8
-        The iterations end when the subspace turns by less, as the sine of an angle. Passes over
-        many rows end when it turns by less than a fifth of its own error by chance.
+        The iterations end when the subspace turns by less than this, as the sine of an angle.
+        Passes over many rows end when it turns by less than a fifth of its own sampling error.
     max_iter : int, default=100
-        Iterations allowed. Five are usual.
+        Largest number of iterations. Five are usual.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=0
-        Draws the sample and the directions in it. The fit does not depend on it unless the
-        good rows are hard to tell from the bad.
+        For drawing the sample and directions in it. The fit hardly depends on it unless good rows
+        are hard to tell from bad ones.
 
     Attributes
     ----------
     components_ : array of shape (n_components_, n_features_in_)
-        Principal directions of the good rows, the entry of largest size positive.
+        Principal directions of the good rows. The largest entry of each, in size, is positive.
     mean_ : array of shape (n_features_in_,)
         Centre of the good rows; zero without centring.
     explained_variance_, explained_variance_ratio_, singular_values_ : array of (n_components_,)
-        Of the good rows, as in `sklearn.decomposition.PCA`.
+        As in `sklearn.decomposition.PCA`, for the good rows.
     noise_variance_ : float
         Variance of the good rows outside the subspace, per remaining dimension.
     scale_ : array of shape (n_features_in_,) or None
@@ -95,9 +95,9 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if X had any.
     support_ : array of bool of shape (n_samples,)
-        Rows that had a part in the subspace.
+        Rows that took part in the fit of the subspace.
     weights_ : array of shape (n_samples,)
-        How large a part, between 0 and 1. Rows near the cut-off have less than a whole one.
+        How much each row counted, from 0 to 1. Rows near the cut-off count in part.
     score_distances_, orthogonal_distances_ : array of shape (n_samples,)
         Distances of the training rows inside the subspace, in standard deviations, and from it.
     cutoffs_ : dict
@@ -105,32 +105,32 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     outlier_type_ : ndarray of str of shape (n_samples,)
         "regular", "good leverage", "orthogonal" or "bad leverage"; see `outlier_types`.
     cell_outliers_ : scipy.sparse.csr_array of shape (n_samples, n_features_in_)
-        Bad cells, if `cells`: 1 where a cell is too large, -1 where it is too small. Rows that are
+        Bad cells, with `cells=True`: 1 if a cell is too large, -1 if it is too small. Rows that are
         bad as a whole have none.
     offset_ : float
-        `decision_function` is `score_samples` less this.
+        `decision_function` is `score_samples` minus this.
     rank_ : RankChoice
         How many components and why: `rule`, `variances` of the good rows as shares, the `gap`
         after the last component and the share `explained`.
     start_ : Start
-        Where the fit was started: `name` of the candidate, `n_sample` rows looked at.
+        Where the fit started: `name` of the candidate and `n_sample`, the size of the sample.
     route_ : str
-        How the fit went: "rows", on all rows at once; "span", in the span of few, long ones;
-        "passes", on a part of many rows and then in passes over all; "exact", the same for rows
-        without noise.
+        How the fit was computed: "rows", on all rows at once; "span", in the span of few, long
+        rows; "passes", on a part of many rows and then in passes over all; "exact", the same for
+        rows without noise.
     stability_ : Stability
-        How many rows are flagged, and how far the subspace moves, with one component fewer and
-        more and from other starts: `n_flagged` of the fit, and `refits`, each with `what` was
-        different, `n_components`, `n_flagged`, `share_changed` of the labels and
-        `subspace_change`. Found when first asked for, on at most 2000 rows, which the model holds
-        for it. Rows count as flagged beyond a limit, whatever `contamination` says.
+        How many rows are flagged, and how far the subspace moves, with one component fewer, with
+        one more, and from other starts. It has `n_flagged` of the fit, and `refits`, each with
+        `what` was different, `n_components`, `n_flagged`, `share_changed` of the labels and
+        `subspace_change`. It is computed when first used, on at most 2000 rows, which the model
+        keeps for this. Here rows beyond a limit count as flagged, whatever `contamination` is.
     history_ : tuple of Iteration
         One record per iteration.
     n_iter_ : int
-        Iterations.
+        Number of iterations.
     converged_ : bool
-        Whether the subspace settled. A fit that did not warns of it if the subspace still turned
-        by more than 1e-4 in the last iteration, as the sine of an angle.
+        Whether the subspace settled. If not, there is a warning if it still turned by more than
+        1e-4 in the last iteration, as the sine of an angle.
 
     See Also
     --------
@@ -140,8 +140,8 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     -----
     The iterations are those of Algorithm 1 of Cherapanamjeri, Jain, Netrapalli: Thresholding
     based Efficient Outlier Robust PCA, arXiv:1702.05571 (COLT 2017, PMLR 65:593-628), with a start
-    on a sample and cut-offs estimated from the rows in place of known fractions; see the user guide
-    for how, and for when it fails.
+    on a sample and with cut-offs estimated from the rows instead of known fractions. The user guide
+    says how, and when it fails.
 
     Examples
     --------
@@ -227,16 +227,16 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-            One sample per row. It is passed over, never copied or changed. NaN is a cell that is
-            missing: a row is judged by those it has. Sparse matrices must have none.
+            One sample per row. It is never copied or changed. NaN is a missing cell: a row is
+            judged by the cells it has. Sparse matrices must not contain NaN.
         y : ignored
-            Present for the sake of pipelines.
+            Present for use in pipelines.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts: a row of weight 2 is that row twice, one of weight 0 has no
-            part in the fit.
+            How often each row counts. A row of weight 2 counts twice, a row of weight 0 is left
+            out of the fit.
         leave_out : array-like, optional
-            Rows that have no part in the fit: a boolean mask, row numbers, or labels of the index
-            if X is a pandas DataFrame. They get distances and labels like the others.
+            Rows to leave out of the fit: a boolean mask, row numbers, or labels of the index if X
+            is a pandas DataFrame. They get distances and labels like the others.
 
         Returns
         -------
@@ -342,13 +342,13 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
 
     @property
     def stability_(self) -> Stability:
-        """What becomes of the fit with other choices; found when it is first asked for."""
+        """How the fit changes with other choices; computed when first used."""
         check_is_fitted(self)
         if self._stability is None and self._probe is None:
             raise AttributeError(
-                "stability_ is found by fitting some of the rows again, and this model has none: "
-                "it was read from a file, or its rows live where picking some takes a pass over "
-                "all. Fit a part of them, as a NumPy array."
+                "stability_ is computed by fitting some of the rows again, but this model has no "
+                "rows: it was loaded from a file, or its rows cannot be picked without a pass over "
+                "all of them. Fit a part of the rows, as a NumPy array."
             )
         if self._stability is None and self._probe is not None:
             with single_threaded_blas:
@@ -359,15 +359,15 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     def _check_rank(self, n: int, d: int) -> None:
         if n < 2:
             raise ValueError(
-                f"n_samples = {n} row{'s' * (n != 1)} with a part in the fit, but a subspace needs "
-                "at least 2. Give more rows, or leave out fewer."
+                f"n_samples = {n} row{'s' * (n != 1)} in the fit, but a subspace needs at least 2. "
+                "Give more rows, or leave out fewer."
             )
         k = self.n_components
         if isinstance(k, Integral) and int(k) > min(n, d):
             raise ValueError(
                 f"n_components={k} must be between 1 and min(n_samples, n_features) = {min(n, d)} "
-                f"for X of {n} rows with a part in the fit and {d} features. Ask for fewer, or "
-                "for n_components='auto'."
+                f"for X of {n} rows in the fit and {d} features. Ask for fewer, or for "
+                "n_components='auto'."
             )
 
 
@@ -398,18 +398,18 @@ def _row_weights(X: Any, shape: tuple[int, int], sample_weight: Any, leave_out: 
             )
         if not np.all(np.isfinite(weights)) or np.any(weights < 0):
             raise ValueError(
-                "sample_weight must be finite and not negative: it says how often each row counts. "
-                "Give 0 to leave a row out."
+                "sample_weight must be finite and not negative, because it says how often each row "
+                "counts. Give 0 to leave a row out."
             )
         if not np.any(weights):
             raise ValueError(
-                "sample_weight is zero for every row, so that no row has a part in the fit. Give "
-                "some rows a positive weight."
+                "sample_weight is zero for every row, so no row is left to fit. Give some rows a "
+                "positive weight."
             )
         if np.sum(weights) <= 1:
             raise ValueError(
                 f"sample_weight sums to {np.sum(weights):g}, but it counts rows: a row of weight 2 "
-                "is that row twice. Multiply the weights so that they sum to the number of rows."
+                "counts twice. Multiply the weights so that they sum to the number of rows."
             )
     if leave_out is not None:
         weights[_named_rows(X, n, leave_out)] = 0.0
@@ -453,7 +453,7 @@ def _named_rows(X: Any, n: int, names: Any) -> Mask:
         unknown = list(numbers[~there])
     if unknown:
         raise ValueError(
-            f"leave_out names {len(unknown)} rows that are not there, first {unknown[0]!r}. "
-            f"Allowed are {allowed}."
+            f"leave_out names {len(unknown)} rows that do not exist, first {unknown[0]!r}. Give "
+            f"{allowed}."
         )
     return mask

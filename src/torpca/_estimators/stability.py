@@ -28,7 +28,7 @@ STARTS, SEED = 3, 20_170_218
 
 @dataclass(frozen=True)
 class Refit:
-    """A fit of the same rows in which one choice was another."""
+    """A fit of the same rows with one choice changed."""
 
     what: str
     """What was different: "one component fewer", "one component more" or "another start"."""
@@ -36,20 +36,20 @@ class Refit:
     n_flagged: int
     """Rows beyond a limit."""
     share_changed: float
-    """Share of the rows that are beyond a limit in one of the two fits alone."""
+    """Share of the rows that are beyond a limit in only one of the two fits."""
     subspace_change: float
-    """Sine of the largest angle of the smaller of the two subspaces with the larger."""
+    """Sine of the largest angle between the smaller of the two subspaces and the larger."""
 
 
 @dataclass(frozen=True)
 class Stability:
-    """What becomes of the flagged rows and of the subspace when one choice is another."""
+    """How the flagged rows and the subspace change with other choices."""
 
     n_rows: int
-    """Rows looked at: all of them or, of many, some."""
+    """Number of rows used: all, or some of many."""
     n_components: int
     n_flagged: int
-    """Rows beyond a limit among those looked at."""
+    """Number of these rows beyond a limit."""
     refits: tuple[Refit, ...]
 
 

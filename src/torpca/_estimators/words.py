@@ -17,11 +17,11 @@ CHANGED = 0.02
 # Why there are so many components, for each rule of `RankChoice`; `{gap}` and `{explained}` are
 # filled in where they are known.
 REASONS = {
-    "given": "as asked for",
+    "given": "as requested",
     "gap": "where the variance drops{gap}",
     "share": "explaining {explained} of the variance",
-    "edge": "the most considered, as no gap was found",
-    "exact": "as more than half of the rows lie in so many directions exactly",
+    "edge": "the largest number considered, because there is no gap",
+    "exact": "because more than half of the rows lie exactly in so many directions",
     "searched": "found by trying ranks",
 }
 

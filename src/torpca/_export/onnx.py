@@ -32,41 +32,42 @@ def to_onnx(
     known_rows: bool = True,
     force: bool = True,
 ) -> Any:
-    """Graph that does for rows what a fitted model does, where neither torpca nor Python is.
+    """Export a fitted model as an ONNX graph, which judges rows without torpca or Python.
 
-    It has one input, X, float64 of shape (n, n_features), and the outputs
+    The graph has one input, X, float64 of shape (n, n_features), and the outputs
 
     - `coordinates` (n, n_components), what `transform` returns;
     - `score_distance` and `orthogonal_distance` (n,), what `distances` returns;
-    - `times_limit` (n,), the larger of the two in units of its limit: minus `score_samples`;
+    - `times_limit` (n,), the larger of the two distances, each divided by its limit: minus
+      `score_samples`;
     - `label` (n,), what `predict` returns, int64: 1 for good rows, -1 for outliers;
     - `row_type` (n,), what `outlier_types` returns, as a number: 0 "regular", 1 "orthogonal",
       2 "good leverage", 3 "bad leverage", 4 "unknown", 5 "refused".
 
-    NaN is a cell that is missing, as are the model's `missing_values`, if the model takes any:
-    rows are judged by the cells they have. "unknown" rows have no more of them than components;
-    their distances are NaN and their label is 1, as `predict` has it. A graph cannot raise an
-    error: rows that the model refuses, with infinity or with NaN in a model of the paper's
-    algorithms, are "refused", with NaN for all numbers and the label -1.
+    NaN means missing, and so do the model's `missing_values`, if it has any. Rows are judged by the
+    cells they have. "unknown" rows have no more cells than there are components; their distances
+    are NaN and their label is 1, as in `predict`. A graph cannot raise an error. Rows that the
+    model refuses are "refused", with NaN for all numbers and the label -1: rows with infinite
+    values and, in models of the paper's algorithms, rows with NaN.
 
     Parameters
     ----------
     model : OutlierRobustPCA, TORP, NoisyTORP or GaussianTORP
-        Fitted, or loaded from a file. Not one with `cells=True`: bad cells are looked for in
-        turns, which no graph does.
+        A fitted model, or one loaded from a file. `cells=True` is not supported, because the search
+        for bad cells takes several rounds.
     path : path, optional
-        Where to write the graph, by custom with the ending .onnx.
+        File to write the graph to. It usually ends in .onnx.
     known_rows : bool, default=True
-        Whether rows of the fit are known again by their distances and have limits of their own,
-        as in `predict`, where fewer than 10 000 rows were fitted. The graph then holds one or two
-        numbers for each of them. False: all rows are judged as new ones.
+        Whether to recognise rows of the fit by their distances and judge them by their own limits,
+        as in `predict`, if fewer than 10,000 rows were fitted. The graph then has one or two
+        numbers for each row. If false, all rows are judged as new.
     force : bool, default=True
-        Whether to replace a file that is there. It is left alone until the new one is complete.
+        Whether to replace an existing file. It stays in place until the new one is complete.
 
     Returns
     -------
     onnx.ModelProto
-        Its metadata has the names of the features, if the model knows them, and of the row types.
+        Its metadata has the names of the features, if the model has them, and of the row types.
 
     See Also
     --------
@@ -74,9 +75,9 @@ def to_onnx(
 
     Notes
     -----
-    The operators are standard ones, of opset 18. All numbers are float64, and differ from those
-    of torpca by rounding; a row that lies on a limit up to rounding may have another label. It
-    needs the package onnx, to be written, and a runtime such as onnxruntime, to be run.
+    The operators are standard ones of opset 18. All numbers are float64 and differ from torpca's by
+    rounding, so the label of a row that lies on a limit up to rounding may differ. You need the
+    package onnx to write the graph, and a runtime such as onnxruntime to run it.
 
     Examples
     --------
@@ -95,13 +96,13 @@ def to_onnx(
     """
     if not isinstance(model, RobustSubspaceEstimator):
         raise TypeError(
-            f"to_onnx exports an estimator of torpca, and got {type(model).__name__}. Give a "
+            f"to_onnx exports an estimator of torpca, but got {type(model).__name__}. Give a "
             "fitted OutlierRobustPCA, TORP, NoisyTORP or GaussianTORP."
         )
     check_is_fitted(model)
     if getattr(model, "cells", False):
         raise ValueError(
-            "a model with cells=True looks for bad cells of each row in turns, which a graph of "
+            "a model with cells=True looks for bad cells in several rounds, which a graph of "
             "standard operators does not. Fit with cells=False to export the model."
         )
     if model.subspace_.basis.nbytes > LARGEST:

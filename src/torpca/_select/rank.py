@@ -43,16 +43,16 @@ class RankRule:
 
 @dataclass(frozen=True)
 class RankChoice:
-    """A number of components and why."""
+    """A number of components and the reason for it."""
 
     rank: int
     rule: str
-    """Why: "given", "gap", "share", "edge" (by share, and as large as that rule goes) or "exact"
-    (more than half of the rows lie in this many directions up to rounding)."""
+    """Why: "given", "gap", "share", "edge" (by share, and the largest number allowed) or
+    "exact" (more than half of the rows lie in this many directions up to rounding)."""
     variances: Floats
     """Variances of the kept rows along their principal directions, as shares of their sum."""
     gap: float
-    """Variance of the last component over that of the next one; infinite if there is none."""
+    """Variance of the last component divided by that of the next direction; infinite if none."""
     explained: float
     """Share of the variance that the components explain."""
 

@@ -110,23 +110,23 @@ def dtype_of(block: Array) -> Any:
 
 
 class RowSource(ABC):
-    """Rows of numbers that can be passed over, wherever they live.
+    """Rows of numbers from any kind of data, read in blocks.
 
-    An algorithm sees only this class. A kind of source says how to walk over its rows in blocks
-    (`blocks`) and how to pick single rows (`take`); every verb below follows from these two, and
-    a kind overrides a verb only where it can do better. Blocks are float64 whatever the data's
-    type; what a verb returns is a NumPy float64 array, because it is small: a few numbers per
-    row or a few vectors of n_features. Masks `keep` are boolean NumPy arrays of shape (n_rows,);
-    the data itself is never copied or changed.
+    Algorithms use only this class. A subclass defines how to iterate over its rows in blocks
+    (`blocks`) and how to pick single rows (`take`). All other methods follow from these two, and a
+    subclass overrides one only if it can do better. Blocks are float64, whatever the type of the
+    data. Methods return NumPy float64 arrays, which are small: a few numbers per row or a few
+    vectors of n_features. Masks `keep` are boolean NumPy arrays of shape (n_rows,). The data itself
+    is never copied or changed.
 
     Attributes
     ----------
     shape : tuple of int
         (n_rows, n_features).
     dtype : numpy.dtype
-        float32 or float64: the type in which results are handed back to the caller.
+        float32 or float64: the type of the results for the caller.
     feature_names : tuple or None
-        Names of the columns, if the rows came with some.
+        Names of the columns, if there are any.
     """
 
     shape: tuple[int, int]

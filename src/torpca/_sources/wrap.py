@@ -25,9 +25,9 @@ def as_source(X: Any, *, block_rows: int | None = None) -> RowSource:
         NumPy arrays (read-only, Fortran-ordered, memory-mapped, of any real type), torch tensors
         and other array-API arrays, SciPy CSR and CSC arrays and matrices are used as they are.
         Other sparse formats, data frames and lists are converted first. Dask arrays need whole
-        rows in each chunk and are rechunked, with a warning, when they have not.
+        rows in each chunk. Otherwise they are rechunked, with a warning.
     block_rows : int, optional
-        Rows handled at a time, for arrays in memory. By default blocks that fit a cache.
+        Number of rows per block, for arrays in memory. By default blocks fit the cache.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""Pictures of a fit, as scikit-learn's displays: `from_estimator` computes, `plot` draws.
+"""Plots of a fit, as scikit-learn displays: `from_estimator` computes, `plot` draws.
 
-They need matplotlib (`pip install "torpca[plot]"`), which is imported when something is drawn.
+They need matplotlib (`pip install "torpca[plot]"`), which is imported when a plot is drawn.
 """
 
 from torpca.plots._cell_map import CellMapDisplay

@@ -15,7 +15,7 @@ def pyplot() -> Any:
         import matplotlib.pyplot as plt  # noqa: PLC0415 (optional, and slow to import)
     except ImportError as error:
         raise ImportError(
-            'Pictures need matplotlib, which is not installed: pip install "torpca[plot]".'
+            'Plots need matplotlib, which is not installed: pip install "torpca[plot]".'
         ) from error
     return plt
 

@@ -1,4 +1,4 @@
-"""The cell map: which cells of which rows are not what the others of their row let expect."""
+"""The cell map: cells that do not match the rest of their row."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ LONGEST, SHORT = 16, 8
 
 
 class CellMapDisplay:
-    """Cells of rows by columns, coloured by how far each is from what its row lets expect.
+    """Map of cells, coloured by how far each is from what the rest of its row predicts.
 
-    Flagged rows come first, the most extreme on top, then rows with bad cells if the model looks
-    for such (`cells=True`), then a few of the others to compare with; lines are between them.
-    Cells that are too large are red, those too small blue, and missing ones grey; white is within
-    two and a half standard deviations, and from 3.5 on a cell is bad. Columns too narrow to be
-    told apart share one, coloured by the farthest of their cells: no bad cell is lost. Make one
-    with `from_estimator` or `from_predictions`.
+    Flagged rows come first, the most extreme at the top. Next are rows with bad cells, if the model
+    looks for them (`cells=True`), then a few others for comparison, separated by lines. Cells that
+    are too large are red, cells that are too small blue, and missing cells grey. White cells are
+    within 2.5 standard deviations, and cells beyond 3.5 are bad. If there are too many columns,
+    neighbours share one, coloured by the most extreme of their cells, so no bad cell is hidden.
+    Make one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
     residuals : ndarray of shape (m, n_features)
-        Standardised residuals of the cells of the rows to draw, from the top down; NaN where a
-        cell is missing.
+        Standardised residuals of the cells of the rows to draw, from the top down. NaN is a
+        missing cell.
     groups : ndarray of str of shape (m,)
         "flagged", "bad cells" or "other", in this order.
     names : sequence of str of length n_features
@@ -62,23 +62,23 @@ class CellMapDisplay:
     ids : sequence of length m
         Labels of the rows.
     totals : dict, optional
-        How many rows there are of each group, drawn or not; by default those drawn.
+        Number of rows in each group, drawn or not; by default the number drawn.
     numbered : bool, default=False
-        Whether `ids` are numbers of rows, counted from 0, and no names.
+        Whether `ids` are row numbers, counted from 0, not names.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
+        Axes and figure of the plot.
     image_ : AxesImage
         The cells, one for each row and each of `columns_`.
     columns_ : ndarray of shape (n_bins,)
         Number of the first feature in each column drawn.
     lines_ : tuple of Line2D
-        What is between flagged rows and others.
+        Lines between the groups of rows.
     colorbar_ : Colorbar or None
     legend_ : Legend or None
-        What grey is, if cells are missing.
+        Explains grey, if cells are missing.
 
     Examples
     --------
@@ -122,26 +122,26 @@ class CellMapDisplay:
         ax: Any = None,
         **options: Any,
     ) -> CellMapDisplay:
-        """Draw cells as a fitted estimator judges them.
+        """Draw the cell map of a fitted estimator.
 
         Parameters
         ----------
         estimator : OutlierRobustPCA, or pipeline that ends in one
-            Fitted.
+            The fitted model.
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-            Rows, new ones or those of the fit; NaN where a cell is missing.
+            Rows to draw. They may be new. NaN is a missing cell.
         max_rows : int, default=60
-            Most rows to draw; a third of them at most are neither flagged nor have bad cells,
-            always the same sample.
+            Largest number of rows to draw. At most a third of them are neither flagged nor have
+            bad cells; these are a sample, always the same.
         feature_names : sequence of str of length n_features, optional
-            By default those the estimator or X knows, else x0, x1, ...
+            Names of the features. By default those of the estimator or of X, or x0, x1, ...
         ids : sequence of length n_samples, optional
-            Labels of the rows; by default the index of a pandas frame, else their numbers,
-            counted from 0.
+            Labels of the rows. By default the index of a pandas frame, or row numbers counted
+            from 0.
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on; by default those of a new figure.
         **options
-            As of `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -180,25 +180,25 @@ class CellMapDisplay:
         ax: Any = None,
         **options: Any,
     ) -> CellMapDisplay:
-        """Draw residuals of cells that are there already.
+        """Draw a cell map from given residuals.
 
         Parameters
         ----------
         residuals : array-like of shape (n_samples, n_features)
-            Standardised residuals, as from `cell_residuals`; NaN where a cell is missing.
+            Standardised residuals, as from `cell_residuals`. NaN is a missing cell.
         flagged : array-like of bool of shape (n_samples,), optional
-            Rows that come first, those with the largest sum of squares on top; by default none.
+            Rows to draw first, from the largest sum of squares down; by default none.
         max_rows : int, default=60
-            Most rows to draw; a third of them at most are neither flagged nor have a residual
-            beyond 3.5, always the same sample.
+            Largest number of rows to draw. At most a third of them are neither flagged nor have a
+            residual beyond 3.5; these are a sample, always the same.
         feature_names : sequence of str of length n_features, optional
-            By default x0, x1, ...
+            Names of the features; by default x0, x1, ...
         ids : sequence of length n_samples, optional
-            Labels of the rows; by default their numbers, counted from 0.
+            Labels of the rows; by default row numbers, counted from 0.
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on; by default those of a new figure.
         **options
-            As of `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -231,18 +231,18 @@ class CellMapDisplay:
     def plot(
         self, ax: Any = None, *, max_columns: int | None = None, colorbar: bool = True
     ) -> CellMapDisplay:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure. There is room for all that is written in
-            figures that were made with `layout="constrained"`.
+            Axes to draw on; by default those of a new figure. A figure
+            made with `layout="constrained"` has room for all labels.
         max_columns : int, optional
-            Most columns to draw, neighbouring features sharing one if there are more; by default
-            as many as can be told apart in the axes.
+            Largest number of columns to draw. If there are more features, neighbours share a
+            column. By default as many as can be told apart.
         colorbar : bool, default=True
-            Whether to add a bar that tells what the colours mean, to the right of the axes.
+            Whether to add a colour bar to the right of the axes.
 
         Returns
         -------
@@ -374,7 +374,7 @@ def draw_colorbar(ax: Any, norm: Any, colors: Any) -> Any:
     texts[0].set_va("bottom")  # within the bar's length: what grey is may stand below
     texts[-1].set_va("top")
     bar.ax.tick_params(length=2)
-    bar.set_label("standard deviations from what\nthe rest of the row lets expect", fontsize=9)
+    bar.set_label("standard deviations from what\nthe rest of the row predicts", fontsize=9)
     bar.outline.set_edgecolor("0.5")
     return bar
 

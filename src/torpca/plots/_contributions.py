@@ -27,29 +27,29 @@ ABOVE, BELOW = "#0072b2", "#e69f00"
 
 
 class ContributionsDisplay:
-    """The features that made one row, or several, extreme, as horizontal bars.
+    """Bars for the features that made one or several rows extreme.
 
-    A bar is the share of a feature in the row's squared distance, to the right if the row has
-    more of it than the good rows let expect, to the left if it has less. Neighbours in a spectrum
+    A bar is the share of a feature in the row's squared distance. It points right if the value is
+    larger than expected from the good rows, and left if it is smaller. Neighbours in a spectrum
     that act together are one bar. Make one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
     shares : ndarray of shape (m, n_features)
-        Shares with their signs; the sizes in a row sum to 1.
+        Signed shares. Their absolute values sum to 1 in each row.
     names : sequence of str of length n_features
         Names of the features.
     ids : sequence of length m
         Labels of the rows.
     reasons : sequence of str of length m, optional
-        Which distance of each row is meant and how far out it is.
+        For each row, which distance is meant and how far out it is.
     numbered : bool, default=False
-        Whether `ids` are numbers of rows, counted from 0, and no names.
+        Whether `ids` are row numbers, counted from 0, not names.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
+        Axes and figure of the plot.
     features_ : ndarray of shape (n_bars,)
         Numbers of the features drawn, from the top down; of bands, those of their first features.
     bars_ : tuple of BarContainer
@@ -98,25 +98,25 @@ class ContributionsDisplay:
         ax: Any = None,
         **options: Any,
     ) -> ContributionsDisplay:
-        """Draw what made rows extreme for a fitted estimator.
+        """Draw the contributions to rows of a fitted estimator.
 
         Parameters
         ----------
         estimator : estimator of torpca, or pipeline that ends in one
-            Fitted.
+            The fitted model.
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-            Rows, new ones or those of the fit.
+            Rows that contain the ones to explain. They may be new.
         rows : int, label or sequence of up to eight of them, optional
             Rows to explain: their numbers, counted from 0, or labels of the index if X is a
             pandas frame. By default the most extreme one.
         distance : {"auto", "score", "orthogonal"}, default="auto"
-            Distance to explain; "auto": for each row that which is farther beyond its limit.
+            Distance to explain. "auto" takes the one that is farther beyond its limit, row by row.
         feature_names : sequence of str of length n_features, optional
-            By default those the estimator or X knows, else x0, x1, ...
+            Names of the features. By default those of the estimator or of X, or x0, x1, ...
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on; by default those of a new figure.
         **options
-            As of `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -145,21 +145,21 @@ class ContributionsDisplay:
         ax: Any = None,
         **options: Any,
     ) -> ContributionsDisplay:
-        """Draw contributions that are there already.
+        """Draw given contributions.
 
         Parameters
         ----------
         contributions : array-like of shape (n_features,) or (m, n_features)
-            Parts of the squared distance of a row, or of several, as from
-            `contributions(X).orthogonal` of an estimator; they may have signs.
+            Parts of the squared distance of one or several rows, as from
+            `contributions(X).orthogonal` of an estimator. They may have signs.
         feature_names : sequence of str of length n_features, optional
-            By default x0, x1, ...
+            Names of the features; by default x0, x1, ...
         ids : sequence of length m, optional
-            Labels of the rows; by default their numbers, counted from 0.
+            Labels of the rows; by default row numbers, counted from 0.
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on; by default those of a new figure.
         **options
-            As of `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -180,15 +180,15 @@ class ContributionsDisplay:
     def plot(
         self, ax: Any = None, *, n_features: int = 10, legend: bool = True
     ) -> ContributionsDisplay:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on; by default those of a new figure.
         n_features : int, default=10
-            Number of features, or bands of a spectrum, to draw: those with the largest share in
-            any of the rows.
+            Number of features, or bands of a spectrum, to draw: those with the largest shares in
+            any row.
         legend : bool, default=True
             Whether to add a legend, to the right of the axes, if there are several rows.
 

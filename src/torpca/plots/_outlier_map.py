@@ -34,9 +34,9 @@ NEAR = 1e-2
 class OutlierMapDisplay:
     """Score distance against orthogonal distance of each row, with both limits.
 
-    Rows within both limits are regular, rows to the right of the vertical line far out inside the
-    subspace (good leverage), rows above the horizontal one off it (orthogonal), and rows beyond
-    both are bad leverage. Make one with `from_estimator` or `from_predictions`.
+    Rows within both limits are regular. Rows to the right of the vertical line are far out inside
+    the subspace (good leverage), rows above the horizontal line are off it (orthogonal), and rows
+    beyond both are bad leverage. Make one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
@@ -47,20 +47,20 @@ class OutlierMapDisplay:
     types : ndarray of str of shape (n_samples,)
         "regular", "good leverage", "orthogonal" or "bad leverage".
     ids : sequence of length n_samples, optional
-        Labels of the rows; by default their numbers, counted from 0.
+        Labels of the rows; by default row numbers, counted from 0.
     scaled : bool, optional
-        Whether columns were scaled, for the name of the axis; by default nothing is said.
+        Whether columns were scaled, for the name of the axis; by default this is not mentioned.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
+        Axes and figure of the plot.
     points_ : dict of PathCollection
         The rows, by kind.
     limit_lines_ : dict of Line2D
         The limits, "score" (vertical) and "orthogonal" (horizontal).
     limit_labels_ : dict of Text
-        What is written beside them.
+        Labels of the limits.
     row_labels_ : tuple of Annotation
         Labels of the most extreme rows.
     legend_ : Legend or None
@@ -109,17 +109,17 @@ class OutlierMapDisplay:
         Parameters
         ----------
         estimator : estimator of torpca, or pipeline that ends in one
-            Fitted.
+            The fitted model.
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features), \
 optional
-            Rows to draw, new ones or those of the fit; by default those of the fit.
+            Rows to draw. They may be new. By default the rows of the fit.
         ids : sequence of length n_samples, optional
-            Labels of the rows; by default the index of a pandas frame, else their numbers,
-            counted from 0.
+            Labels of the rows. By default the index of a pandas frame, or row numbers counted
+            from 0.
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on; by default those of a new figure.
         **options
-            As of `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -149,7 +149,7 @@ optional
         ax: Any = None,
         **options: Any,
     ) -> OutlierMapDisplay:
-        """Draw the map from distances that are there already.
+        """Draw the map from given distances.
 
         Parameters
         ----------
@@ -158,13 +158,13 @@ optional
         cutoffs : dict
             Limits on the two, "score" and "orthogonal".
         types : array-like of str of shape (n_samples,), optional
-            What kind of row each is; by default by the limits.
+            Type of each row; by default from the limits.
         ids : sequence of length n_samples, optional
-            Labels of the rows; by default their numbers, counted from 0.
+            Labels of the rows; by default row numbers, counted from 0.
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on; by default those of a new figure.
         **options
-            As of `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -194,20 +194,20 @@ optional
         max_regular: int = MAX_REGULAR,
         legend: bool = True,
     ) -> OutlierMapDisplay:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on; by default those of a new figure.
         scale : {"auto", "linear", "log"}, default="auto"
-            Of both axes; "auto": logarithmic for a distance that goes far beyond its limit. There,
-            rows nearer than a hundredth of the limit are drawn at the axis' end.
+            Scale of both axes. "auto" is logarithmic for a distance that goes far beyond its limit.
+            On a logarithmic axis, rows nearer than a hundredth of the limit are drawn at its end.
         n_labels : int, default=10
             Number of flagged rows to label, the most extreme first, as far as there is room.
         max_regular : int, default=20000
-            Most regular rows to draw, a sample of them if there are more, always the same. All
-            flagged rows are drawn.
+            Largest number of regular rows to draw. If there are more, a sample is drawn, always
+            the same. All flagged rows are drawn.
         legend : bool, default=True
             Whether to add a legend, to the right of the axes.
 

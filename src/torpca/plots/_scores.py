@@ -32,10 +32,10 @@ FAR = 20.0
 class ScoresDisplay:
     """Rows on two components, with the ellipse of the good rows.
 
-    The ellipse is that of the covariance of the good rows, out to the score limit: rows within
-    the limit are inside it whichever two components are drawn. A fit with one component is drawn
-    with the orthogonal distance upwards, and two lines in place of the ellipse. Make one with
-    `from_estimator` or `from_predictions`.
+    The ellipse shows the covariance of the good rows, out to the score limit. Rows within the limit
+    are inside it, whichever two components are drawn. With one component, the vertical axis is the
+    orthogonal distance, and two lines replace the ellipse. Make one with `from_estimator` or
+    `from_predictions`.
 
     Parameters
     ----------
@@ -48,30 +48,30 @@ class ScoresDisplay:
     limit : float
         Limit on the score distance.
     components : pair of int
-        Components to draw, counted from 1; one alone if there is one.
+        Components to draw, counted from 1, or one if there is only one.
     orthogonal_distances : ndarray of shape (n_samples,), optional
-        Needed to draw one component alone.
+        Needed to draw a single component.
     explained : ndarray of shape (k,), optional
         Shares of the good rows' variance, for the names of the axes.
     plain_scores, plain_explained : ndarray of shapes (n_samples, k) and (k,), optional
-        Coordinates and shares of ordinary PCA of all rows, drawn beside.
+        Coordinates and shares of ordinary PCA of all rows, drawn beside ours.
     plain_orthogonal_distances : ndarray of shape (n_samples,), optional
-        From the subspace of ordinary PCA; needed to draw one component of it alone.
+        Distances from the subspace of ordinary PCA, needed to draw a single component of it.
     ids : sequence of length n_samples, optional
-        Labels of the rows; by default their numbers, counted from 0.
+        Labels of the rows; by default row numbers, counted from 0.
     scaled : bool, optional
-        Whether columns were scaled, for the names of the axes; by default nothing is said.
+        Whether columns were scaled, for the names of the axes; by default this is not mentioned.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
+        Axes and figure of the plot.
     plain_ax_ : matplotlib Axes or None
-        Where ordinary PCA was drawn.
+        Axes of ordinary PCA.
     points_, plain_points_ : dict of PathCollection
         The rows, by kind.
     ellipse_, plain_ellipse_ : Line2D
-        Region of the good rows; for ordinary PCA, that of all rows, at the same limit.
+        Region of the good rows; for ordinary PCA, of all rows, at the same limit.
     row_labels_, plain_row_labels_ : tuple of Annotation
         Labels of the rows that are farthest outside.
     legend_ : Legend or None
@@ -133,20 +133,20 @@ class ScoresDisplay:
         Parameters
         ----------
         estimator : estimator of torpca, or pipeline that ends in one
-            Fitted.
+            The fitted model.
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-            Rows to draw, new ones or those of the fit.
+            Rows to draw. They may be new.
         components : pair of int, optional
             Components to draw, counted from 1; by default the first two.
         plain : bool, default=False
             Whether to draw ordinary PCA of the rows X beside ours.
         ids : sequence of length n_samples, optional
-            Labels of the rows; by default the index of a pandas frame, else their numbers,
-            counted from 0.
+            Labels of the rows. By default the index of a pandas frame, or row numbers counted
+            from 0.
         ax : matplotlib Axes, optional
-            Where to draw, a pair of them if `plain`; by default in a new figure.
+            Axes to draw on, a pair if `plain`; by default those of a new figure.
         **options
-            As of `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -195,14 +195,14 @@ class ScoresDisplay:
         ax: Any = None,
         **options: Any,
     ) -> ScoresDisplay:
-        """Draw coordinates that are there already.
+        """Draw given coordinates.
 
         Parameters
         ----------
         scores : array-like of shape (n_samples, k)
             Coordinates of the rows, as from `transform`.
         types : array-like of str of shape (n_samples,)
-            What kind of row each is, as from `outlier_types`.
+            Type of each row, as from `outlier_types`.
         deviations : array-like of shape (k,)
             Standard deviations of the good rows along the components.
         limit : float
@@ -212,13 +212,13 @@ class ScoresDisplay:
         explained : array-like of shape (k,), optional
             Shares of the good rows' variance, for the names of the axes.
         plain_scores, plain_explained : array-like of shapes (n_samples, k) and (k,), optional
-            Coordinates and shares of ordinary PCA, drawn beside.
+            Coordinates and shares of ordinary PCA, drawn beside ours.
         ids : sequence of length n_samples, optional
-            Labels of the rows; by default their numbers, counted from 0.
+            Labels of the rows; by default row numbers, counted from 0.
         ax : matplotlib Axes, optional
-            Where to draw, a pair of them with `plain_scores`; by default in a new figure.
+            Axes to draw on, a pair with `plain_scores`; by default those of a new figure.
         **options
-            As of `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -257,20 +257,20 @@ class ScoresDisplay:
         max_regular: int = MAX_REGULAR,
         legend: bool = True,
     ) -> ScoresDisplay:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw, a pair of them if ordinary PCA is drawn too; by default in a new figure.
+            Axes to draw on, a pair if ordinary PCA is drawn too; by default those of a new figure.
         scale : {"auto", "linear", "symlog"}, default="auto"
-            Of the axes; "symlog": plain within the good region and logarithmic beyond; "auto":
-            that, for a component on which rows are more than twenty times as far out.
+            Scale of the axes. "symlog" is linear within the good region and logarithmic beyond.
+            "auto" is "symlog" for components on which rows are more than twenty times as far out.
         n_labels : int, default=10
-            Number of flagged rows to label, those farthest out first, as far as there is room.
+            Number of flagged rows to label, the farthest first, as far as there is room.
         max_regular : int, default=20000
-            Most regular rows to draw, a sample of them if there are more, always the same. All
-            flagged rows are drawn.
+            Largest number of regular rows to draw. If there are more, a sample is drawn, always
+            the same. All flagged rows are drawn.
         legend : bool, default=True
             Whether to add a legend, to the right of the axes.
 

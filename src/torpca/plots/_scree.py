@@ -20,7 +20,7 @@ ROUNDING = 1e-13
 
 
 class ScreeDisplay:
-    """Share of the variance along each principal direction, with the chosen rank and why.
+    """Share of the variance along each principal direction, with the chosen rank and the reason.
 
     Make one with `from_estimator` or `from_predictions`.
 
@@ -31,21 +31,21 @@ class ScreeDisplay:
     rank : int
         Number of components chosen.
     rule : str
-        Why; see `RankChoice`.
+        Why it was chosen; see `RankChoice`.
     gap : float, optional
-        Variance of the last component over that of the next direction; by default from
-        `variances`.
+        Variance of the last component divided by the variance of the next direction; by default
+        from `variances`.
     plain_variances : ndarray of shape (l,), optional
-        Those of ordinary PCA of all rows, for comparison.
+        Variances of ordinary PCA of all rows, for comparison.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
+        Axes and figure of the plot.
     line_ : Line2D
         The variances of the good rows.
     chosen_ : Line2D
-        Filled points on those of the chosen components.
+        Filled points for the chosen components.
     plain_line_ : Line2D or None
         The variances of ordinary PCA.
     rank_line_ : Line2D
@@ -95,17 +95,17 @@ class ScreeDisplay:
         Parameters
         ----------
         estimator : estimator of torpca, or pipeline that ends in one
-            Fitted. `OutlierRobustPCA` knows the variances beyond its components too, in
-            `rank_`; the others know those of their components alone.
+            The fitted model. `OutlierRobustPCA` also has the variances beyond its components, in
+            `rank_`. The other estimators have only those of their components.
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features), \
 optional
             Rows for ordinary PCA; needed if `plain`.
         plain : bool, default=False
-            Whether to draw the variances of ordinary PCA of all rows X as well.
+            Whether to draw the variances of ordinary PCA of all rows X too.
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on; by default those of a new figure.
         **options
-            As of `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -142,7 +142,7 @@ optional
         ax: Any = None,
         **options: Any,
     ) -> ScreeDisplay:
-        """Draw variances that are there already.
+        """Draw given variances.
 
         Parameters
         ----------
@@ -151,13 +151,13 @@ optional
         rank : int
             Number of components chosen.
         rule : str, default="given"
-            Why: "given", "gap", "share", "edge" or "exact", as in `RankChoice`, or own words.
+            Why: "given", "gap", "share", "edge" or "exact", as in `RankChoice`, or your own words.
         plain_variances : array-like of shape (l,), optional
-            Those of ordinary PCA of all rows.
+            Variances of ordinary PCA of all rows.
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on; by default those of a new figure.
         **options
-            As of `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -181,14 +181,14 @@ optional
         n_directions: int | None = None,
         legend: bool = True,
     ) -> ScreeDisplay:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on; by default those of a new figure.
         scale : {"auto", "linear", "log"}, default="auto"
-            Of the shares; "auto": logarithmic if they span more than fifty times.
+            Scale of the shares. "auto" is logarithmic if they span a factor of more than fifty.
         n_directions : int, optional
             Number of directions to draw; by default twice the rank, and at least 20.
         legend : bool, default=True

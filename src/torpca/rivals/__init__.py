@@ -1,6 +1,6 @@
-"""Other methods for the same task, behind one call: (X, rank) in, `RobustSubspace` out.
+"""Other methods for the same task, with one interface: (X, rank) in, `RobustSubspace` out.
 
-`ddc` alone is no such method: it finds bad cells, and takes no rank.
+Only `ddc` differs: it finds bad cells and takes no rank.
 """
 
 from torpca.rivals._altproj import altproj

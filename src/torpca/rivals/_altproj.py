@@ -34,21 +34,21 @@ def altproj(
 ) -> Split:
     """Low-rank part of a table with bad entries: alternating projections.
 
-    Seeks X = L + S with L of the given rank and S sparse. In turn L becomes the best fit of rank k
-    to X - S, and S the entries of X - L above a threshold
+    Splits X = L + S with L of the given rank and S sparse. In turn, L is the best fit of rank k
+    to X - S, and S consists of the entries of X - L above a threshold
 
         zeta_t = beta (sigma_{k+1} + decay^t sigma_k),   sigma = singular values of X - S,
 
-    for k = 1, 2, ... up to the rank: the largest directions are settled before smaller ones, which
-    gross entries could hide, are looked for. L is found exactly, however large S is, and the error
-    falls by a constant factor in each iteration, if S has at most a share 1/(512 mu^2 rank) of
-    every row and column and L is spread over rows and columns (leverages of at most mu^2 rank/n
-    and mu^2 rank/d).
+    for k = 1, 2, ... up to the rank. So the largest directions settle first, before the smaller
+    ones, which gross entries could hide. L is found exactly, however large S is, if S has at most a
+    share 1/(512 mu^2 rank) of every row and column and L is spread over rows and columns (leverages
+    of at most mu^2 rank/n and mu^2 rank/d). The error then falls by a constant factor in each
+    iteration.
 
-    Cost: one SVD, O(n d min(n, d)), in each iteration; mostly 50 to 300 iterations. Prefer it where
-    single entries are bad and the rank is known. It is not made for whole bad rows: those that
-    point everywhere and are no longer than the others are cut entry by entry, but if they are long
-    or agree in a direction they enter L, and the subspace found is theirs.
+    Cost: one SVD, O(n d min(n, d)), in each iteration, and usually 50 to 300 iterations. Prefer it
+    if single entries are bad and the rank is known. It is not made for whole bad rows. Bad rows in
+    all directions that are no longer than the others are cut entry by entry. If they are long or
+    agree in a direction, they enter L and determine the subspace.
 
     Parameters
     ----------
@@ -57,19 +57,18 @@ def altproj(
     rank : int
         Rank of L.
     beta : float, optional
-        Size of the largest good entry as a share of the largest singular value. Default:
-        sqrt(2 log n log d/(n d)); the theorem takes 4 mu^2 rank/sqrt(n d).
+        Size of the largest good entry as a share of the largest singular value. By default
+        sqrt(2 log n log d/(n d)). The theorem uses 4 mu^2 rank/sqrt(n d).
     decay : float between 0 and 1, optional
-        Factor by which the threshold falls. Default: 1/2 as in the paper where there are many
-        entries per unknown, more, up to 0.95, where there are few:
-        2.5 sqrt(rank (n + d)/(n d)).
+        Factor by which the threshold falls. By default 2.5 sqrt(rank (n + d)/(n d)), but at least
+        1/2, as in the paper, and at most 0.95.
     center : bool
-        Whether the median of each column is subtracted first.
+        Whether to subtract the median of each column first.
     max_iter : int
-        Iterations allowed, over all k.
+        Largest number of iterations, over all k.
     tol : float
-        The iterations end when L moves by less than this share of it and the threshold has fallen
-        by as much.
+        The iterations end when L moves by less than this share of its size and the threshold has
+        fallen by as much.
 
     Returns
     -------
@@ -89,19 +88,21 @@ def altproj(
     found; `tests/test_rivals_entrywise.py` has a table for the theorem's beta, the decay, the one
     cut and the floor.
 
-    - beta: for a share of bad entries beyond the theorem its constant is too large, and with the
-      true mu none is found. The authors' code takes 1/sqrt(d), which finds 22. The default needs no
-      mu: it is about what random directions would have, times 0.7.
-    - decay: with the paper's 1/2 the threshold falls faster than the error where unknowns are many,
-      and 22 are found. The authors' code lowers its threshold by 0.9 when the residual no longer
-      falls; 0.9 in every iteration finds all in nearly four times as many iterations.
+    - beta: beyond the theorem's share of bad entries, its constant is too large, and with the true
+      mu no table is found. The authors' code uses 1/sqrt(d), which finds 22. The default needs no
+      mu: it is about 0.7 times the value for random directions.
+    - decay: with the paper's 1/2 the threshold falls faster than the error if there are many
+      unknowns, and 22 tables are found. The authors' code lowers its threshold by 0.9 when the
+      residual stops falling. Using 0.9 in every iteration finds all tables, in nearly four times as
+      many iterations.
     - The first threshold is beta times the largest singular value of what it leaves, not of X. With
-      that of X, 12 are found, none of those with huge entries.
-    - No threshold is below three standard deviations of the good entries about L, as told by their
-      median, or noise would be cut until nothing is left. Without noise this changes nothing.
-    - A stage ends when what is still falling of its threshold is a hundredth of the rest, the last
-      one when L has come to rest. The paper's number of iterations follows from a wanted accuracy
-      and is larger.
+      the largest singular value of X, 12 tables are found, but none with huge entries.
+    - No threshold is below three standard deviations of the good entries about L, estimated from
+      their median. Otherwise noise would be cut until nothing is left. Without noise this changes
+      nothing.
+    - A stage ends when the falling part of its threshold is a hundredth of the rest, and the last
+      stage ends when L has settled. The paper derives a larger number of iterations from the
+      required accuracy.
 
     References
     ----------

@@ -27,17 +27,17 @@ def coherence_pursuit(
     keep: float = 0.25,
     center: bool = False,
 ) -> RobustSubspace:
-    """Subspace of the rows that point where many others point.
+    """Subspace of the rows whose directions resemble those of many others.
 
     With u_i = x_i/||x_i||, the coherence of a row is sum_j |u_i'u_j|^p over the other rows. Good
-    rows share few directions and are coherent; bad rows in all directions are not. The subspace is
-    that of the most coherent rows. Without noise it is exact when the rows kept are good, which
-    they can be even if most rows are bad and isotropic. A line or a cluster with more rows than
-    point along one good direction is the most coherent of all.
+    rows share few directions and are coherent. Bad rows in all directions are not. The result is
+    the subspace of the most coherent rows. Without noise it is exact if the kept rows are good,
+    which is possible even if most rows are bad and isotropic. A line or a cluster with more rows
+    than point along one good direction is the most coherent of all.
 
     Cost: n d min(n, d) for p = 2, one product with a d x d matrix; n^2 d for p = 1. There are no
-    iterations. Prefer it for its speed, as a start, or where noise is small: it drops most rows,
-    also good ones.
+    iterations. Prefer it for its speed, as a start, or if noise is small. It drops most rows,
+    including good ones.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ def coherence_pursuit(
     p : {1, 2}
         Power of the coherences.
     keep : float in [0, 1]
-        Share of the rows that are kept, the most coherent ones. More are kept where those do not
-        span `rank` directions; with 0, as in the paper, no more than are needed for it.
+        Share of rows to keep, the most coherent ones. More are kept if these do not span `rank`
+        directions. With 0, as in the paper, only as many as needed are kept.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
 
     Returns
     -------
@@ -60,13 +60,13 @@ def coherence_pursuit(
 
     Notes
     -----
-    Departures from the paper. It takes no more rows than are needed to span the subspace
-    (`keep=0`); the authors' code takes a number that the user names, and the top directions of
-    those rows. Without noise any share up to a quarter is exact in the same 13 of the 15 cells of
-    `benchmarks.recovery`. With noise few rows have little to say: the median error is 150 times the
-    oracle's with `keep=0`, 10 times with a twentieth and 3 times with a quarter. More than that is
-    not safe: with half of the rows 10 cells are exact. So a quarter is the default. Of the two
-    powers of the paper the default is that of the authors' code, 2.
+    Departures from the paper. The paper uses only as many rows as are needed to span the subspace
+    (`keep=0`). The authors' code uses a number given by the user, and the top directions of those
+    rows. Without noise, any share up to a quarter is exact in the same 13 of the 15 cells of
+    `benchmarks.recovery`. With noise, few rows say little: the median error is 150 times the
+    oracle's with `keep=0`, 10 times with a twentieth and 3 times with a quarter. A larger share is
+    not safe: with half of the rows, only 10 cells are exact. So a quarter is the default. The paper
+    has two powers, and the default is the one of the authors' code, 2.
 
     References
     ----------

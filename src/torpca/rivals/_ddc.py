@@ -1,4 +1,4 @@
-"""DetectDeviatingCells: cells that the correlated columns of their row do not bear out."""
+"""DetectDeviatingCells: cells that do not match the correlated columns of their row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FARTHEST = 1e100
 
 @dataclass(frozen=True)
 class CellOutliers:
-    """Cells that deviate, what was expected in their place, and the rows that have many."""
+    """Cells that deviate, the values expected in their place, and the rows with many of them."""
 
     cells: npt.NDArray[np.bool_] = field(repr=False)
     """Mask of the cells that deviate, (n_rows, n_features), boolean. Missing cells do not."""
@@ -58,35 +58,35 @@ def ddc(
     min_correlation: float = 0.5,
     n_neighbours: int = 100,
 ) -> CellOutliers:
-    """Single cells that deviate from what their column and the rest of their row lead to expect.
+    """Cells that deviate from what their column and the rest of their row predict.
 
     Columns are standardised by a robust location and scale. A cell z_ij is predicted from the cells
-    of its row that are not far out in their own columns,
+    of its row that are not far out in their columns,
 
         zhat_ij = a_j sum_h |c_jh| b_jh z_ih / sum_h |c_jh|,
 
     over the columns h with a robust correlation |c_jh| of at least `min_correlation`, j itself
-    among them. The b_jh are robust slopes through zero, and a_j, another one, undoes the shrinkage
-    of a mean. Cells with |z_ij - zhat_ij| beyond sqrt(chi2 quantile) times the scale of these
-    differences in their column deviate. A row deviates if the mean of F((z_ij - zhat_ij)^2) over
-    its cells does, for F the distribution function of chi-square.
+    among them. The b_jh are robust slopes through zero. a_j, another robust slope, undoes the
+    shrinkage caused by averaging. Cells with |z_ij - zhat_ij| beyond sqrt(chi2 quantile) times the
+    scale of these differences in their column deviate. A row deviates if the mean of F((z_ij -
+    zhat_ij)^2) over its cells is far out, where F is the chi-square distribution function.
 
-    Cost: O(n d^2) for rough correlations and O(n d m log n) for the others, m = min(d,
-    `n_neighbours`), and O(d^2 + n (d + m)) numbers of memory. Prefer it where single cells are bad,
-    so that hardly a row is without one, and columns are correlated in pairs. It does not look
-    for a subspace: see `macropca`.
+    Cost: O(n d^2) for rough correlations and O(n d m log n) for the final ones, with m = min(d,
+    `n_neighbours`), and memory for O(d^2 + n (d + m)) numbers. Prefer it if single cells are bad in
+    almost every row and columns are correlated in pairs. It does not look for a subspace: see
+    `macropca`.
 
     Parameters
     ----------
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-        One sample per row; NaN where a cell is missing. Every row and every column needs a cell
-        that is there, and there must be at least 10 rows.
+        One sample per row. NaN is a missing cell. Every row and every column needs an observed
+        cell, and there must be at least 10 rows.
     quantile : float between 0 and 1
-        Share of good cells, of good rows and of points in ellipses that are within the cut-offs.
+        Share of good cells, of good rows and of points in ellipses that lie within the cut-offs.
     min_correlation : float between 0 and 1
         Columns less correlated than this do not predict each other.
     n_neighbours : int
-        A column is predicted from this many others at most.
+        Largest number of columns that predict another.
 
     Returns
     -------
@@ -99,16 +99,17 @@ def ddc(
 
     Notes
     -----
-    Departures from the paper. Its first correlation of a pair of columns is that of Gnanadesikan
-    and Kettenring; here it is that of wrapped columns (Raymaekers and Rousseeuw 2021), one matrix
-    product for all pairs. As in the paper, it gives an ellipse, and the points inside the
-    correlation; here that is about zero, the location of standardised columns. The paper bounds the
-    number of columns that predict another nowhere, the authors' program only for more than
-    750 columns. Pairs of columns with fewer than ten rows in common count as uncorrelated.
+    Departures from the paper. The paper first computes the correlation of Gnanadesikan and
+    Kettenring for a pair of columns. Here it is the correlation of wrapped columns (Raymaekers and
+    Rousseeuw 2021), one matrix product for all pairs. As in the paper, it defines an ellipse, and
+    the points inside give the final correlation. Here that is measured about zero, the location of
+    standardised columns. The paper does not bound the number of columns that predict another, and
+    the authors' program does so only for more than 750 columns. Pairs of columns with fewer than
+    ten rows in common count as uncorrelated.
 
-    The authors' program leaves out columns with few different values, or with a scale of zero, and
-    rows and columns in which most cells are missing. Here all stay. In a column with a scale
-    of zero no cell deviates, and missing cells are given its median.
+    The authors' program leaves out columns with few different values or a scale of zero, and rows
+    and columns in which most cells are missing. Here all stay. In a column with a scale of zero no
+    cell deviates, and missing cells get its median.
 
     References
     ----------
@@ -164,7 +165,7 @@ def check_enough_rows(n: int) -> None:
     """Check that there are rows enough for scales and correlations."""
     if n < MIN_ROWS:
         raise ValueError(
-            f"Input X has {n} rows, and at least {MIN_ROWS} are needed to know scales and "
+            f"Input X has {n} rows, but at least {MIN_ROWS} are needed to know scales and "
             "correlations of columns. Give more rows."
         )
 

@@ -26,24 +26,24 @@ def dhr_pca(
     center: bool = False,
     max_iter: int = 1000,
 ) -> RobustSubspace:
-    """Principal subspace of weighted rows; what carries its variance loses weight.
+    """Principal subspace of weighted rows; rows that carry its variance lose weight.
 
     Repeat: take the principal directions w_j of sum_i a_i x_i x_i', and lower every weight a_i,
-    one at first, by the factor 1 - v_i/max v with v_i = sum_j (w_j'x_i)^2. Of all iterates that
-    one is returned with the largest robust variance, sum_j of the (1 - fraction) n smallest
+    one at first, by the factor 1 - v_i/max v with v_i = sum_j (w_j'x_i)^2. The result is the
+    iterate with the largest robust variance, sum_j of the (1 - fraction) n smallest
     (w_j'x)^2 among all rows, as in `hr_pca`.
 
-    While bad rows have more than k times the good ones' part of the variance along the directions,
+    If bad rows carry more than k times as much of the variance along the directions as good rows,
     they also lose more than k times as much weight. So what holds on average for `hr_pca` is
-    certain here: the same theorem, with the same bound, positive for any share of bad rows below
-    one half.
+    certain here: the same theorem, with the same bound, which is positive for any share of bad rows
+    below one half.
 
-    The paper's maximum is over the rows that still have weight, so that one row leaves at a time
-    where few are far out. Here rows beyond it may carry the share `step` of the variance
-    together, and leave at once. What bad rows lose falls short by that much at most; see `hr_pca`.
+    The paper's maximum is over the rows that still have weight, so if few rows are far out, they
+    leave one at a time. Here rows beyond the maximum may together carry the share `step` of the
+    variance and leave at once. Bad rows lose less weight by at most that much; see `hr_pca`.
 
-    Cost: O(t (n d^2 + d^3)) with t iterations, some tens, whatever n is. Prefer it to `hr_pca`
-    where an answer must not depend on chance or on the order of the rows.
+    Cost: O(t (n d^2 + d^3)) with t iterations, some tens for any n. Prefer it to `hr_pca` if the
+    result must not depend on chance or on the order of the rows.
 
     Parameters
     ----------
@@ -54,18 +54,17 @@ def dhr_pca(
     fraction : float in [0, 1/2)
         Share of the rows that may be bad. With 0 this is ordinary PCA.
     step : float in [0, 1)
-        Share of the variance along the directions that may leave at once. 0: as in the paper.
+        Share of the variance along the directions that may leave at once. 0 is as in the paper.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     max_iter : int
-        Iterations allowed.
+        Largest number of iterations.
 
     Returns
     -------
     RobustSubspace
         `support` are the (1 - fraction) n rows with the largest weights at the iterate returned,
-        and all that weigh the same. The objective in `history` is the robust variance, its sign
-        changed.
+        and all with the same weight. The objective in `history` is minus the robust variance.
 
     References
     ----------

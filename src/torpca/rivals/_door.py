@@ -56,8 +56,8 @@ def check_share(name: str, value: Any, highest: float = 0.5) -> float:
     share = check_real(name, value, 0.0)
     if share >= highest:
         raise ValueError(
-            f"{name}={share:g} must be at least 0 and less than {highest:g}: it is a share of the "
-            "rows. Give a little more than the share of bad rows you expect."
+            f"{name}={share:g} must be at least 0 and less than {highest:g}, because it is a share "
+            "of the rows. Give a little more than the share of bad rows you expect."
         )
     return share
 

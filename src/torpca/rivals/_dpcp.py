@@ -26,19 +26,19 @@ def dpcp(
 ) -> RobustSubspace:
     """Subspace from the directions most orthogonal to the rows, by subgradient steps.
 
-    Minimises sum_i ||B'u_i|| over orthonormal B (d, d - rank), with u_i = x_i/||x_i||: most entries
+    Minimises sum_i ||B'u_i|| over orthonormal B (d, d - rank), with u_i = x_i/||x_i||. Most terms
     of a sum of distances can be zero, so B is orthogonal to the good rows. It starts at the bottom
-    singular vectors of the rows and takes steps along the Riemannian subgradient, whose length
-    falls geometrically: by one half when they do not pay. Without noise, and with bad rows in all
-    directions, the subspace stays the best even when bad rows are of the order of the square of the
-    number of good ones, also if it is a hyperplane.
+    singular vectors of the rows and takes steps along the Riemannian subgradient. The step length
+    falls geometrically: it is halved when steps no longer pay. Without noise, and with bad rows in
+    all directions, the true subspace stays optimal even if the number of bad rows is of the order
+    of the square of the number of good rows. This holds for hyperplanes too.
 
     ||B'u|| is the distance of u from the orthogonal complement of B. So the steps are taken there,
-    on V (d, rank): the complement of qr(B - t VV'GB) is qr(V + t BB'GV), step by step, and V is
-    smaller. The sum is the one `fms` minimises for spherised rows, with the same local minima.
+    on the smaller matrix V (d, rank): the complement of qr(B - t VV'GB) is qr(V + t BB'GV). `fms`
+    minimises the same sum for spherised rows, with the same local minima.
 
     Cost: n d rank per iteration, after one SVD of the rows; about a hundred iterations. Prefer it
-    to `fms` where d is large and rank small.
+    to `fms` if d is large and rank small.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ def dpcp(
     rank : int
         Dimension of the subspace.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     max_iter : int
-        Iterations allowed.
+        Largest number of iterations.
     tol : float
-        The loop ends when a step turns the subspace by an angle with a smaller sine.
+        The loop ends when a step turns the subspace by an angle whose sine is smaller than this.
 
     Returns
     -------
@@ -60,17 +60,18 @@ def dpcp(
 
     Notes
     -----
-    Departures from the papers. Their objective is the sum over the rows, ours its mean, so that the
-    first step, of 1, is as long for few rows as for many; theirs is 0.01 of the sum. Their line
-    search halves the step, as ours does, at once until it pays 0.001 of what its slope promises,
-    and never lengthens it again. Here a step is taken even if it does not pay, and the length is
-    halved when five in a row did not: at the kinks that few rows make no short step pays, and the
-    line search stops there. Of eight hyperplanes with 30 good and 20 bad rows in 10 dimensions it
-    finds four exactly, this rule eight (`tests/test_rivals_subspace.py`). Lengths that fall by 0.9
-    in every step, from the first that pays, as in the experiments of 2021, find five. On the 15
-    cells of `benchmarks.recovery` all three do alike. What a step has to pay is 0.01, as with 0.001
-    lengths fall later: the 10 cells that are exact within 300 iterations are then 9. The papers end
-    with a step of 1e-15 or after 200 to 400 iterations; here `tol` decides.
+    Departures from the papers. Their objective is a sum over the rows. Ours is the mean, so the
+    first step, of length 1, does not depend on the number of rows; theirs is 0.01 of the sum. Their
+    line search halves the step until it gains 0.001 of what the slope promises, and never lengthens
+    it again. Here a step is taken even if it gains too little, and the length is halved after five
+    such steps in a row. At the kinks caused by few rows no short step gains enough, so the line
+    search stops there. Among eight hyperplanes with 30 good and 20 bad rows in 10 dimensions, the
+    line search finds four exactly, and this rule finds eight (`tests/test_rivals_subspace.py`).
+    Lengths that fall by 0.9 in every step after the first that gains enough, as in the experiments
+    of 2021, find five. On the 15 cells of `benchmarks.recovery` the three rules do equally well. A
+    step has to gain 0.01, because with 0.001 lengths fall later, and 9 instead of 10 cells are
+    exact within 300 iterations. The papers end with a step of 1e-15 or after 200 to 400 iterations;
+    here `tol` decides.
 
     References
     ----------

@@ -29,13 +29,13 @@ def fms(
 
     Minimises sum_i dist(x_i, span V)^p over orthonormal V, with p = 1 unless told otherwise. Each
     iteration is a PCA of the rows with weights 1/max(dist^(2-p), p delta), starting from PCA. The
-    sum never grows, and as distances and not their squares count, far rows pull less. The sum has
+    sum never grows. Distances count instead of their squares, so far rows pull less. The sum has
     other local minima: a line or a tight cluster that outweighs one direction of the good rows
-    becomes a direction of its own.
+    gets a direction of its own.
 
     Cost: n d^2 per iteration (n^2 d for fewer rows than features), about ten iterations on easy
-    rows, hundreds where bad rows win. Prefer it for its speed, where bad rows have no directions
-    in common.
+    rows, hundreds if bad rows win. Prefer it for its speed, if bad rows have no directions in
+    common.
 
     Parameters
     ----------
@@ -44,18 +44,18 @@ def fms(
     rank : int
         Dimension of the subspace.
     p : float in (0, 2]
-        Power of the distances; 2 is PCA, less than 1 is more robust and has more local minima.
+        Power of the distances. 2 is PCA. Less than 1 is more robust and has more local minima.
     delta : float
-        No row weighs more than 1/(p delta), with the middle row length as unit of distances: rows
-        nearer than (p delta)^(1/(2-p)) weigh as if they were that far.
+        No row has a weight above 1/(p delta), with distances in units of the median row length.
+        Rows nearer than (p delta)^(1/(2-p)) count as if they were that far.
     spherise : bool
-        Whether rows are scaled to length one first, so that long bad rows have no more say.
+        Whether to scale rows to length one first, so that long bad rows do not count more.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     max_iter : int
-        Iterations allowed.
+        Largest number of iterations.
     tol : float
-        The loop ends when the subspace moves by an angle with a smaller sine.
+        The loop ends when the subspace moves by an angle whose sine is smaller than this.
 
     Returns
     -------
@@ -65,13 +65,13 @@ def fms(
 
     Notes
     -----
-    Departures from the paper. Its delta is in the unit of the data, ours in that of the middle row
-    length, so that the answer does not depend on the unit; for spherised rows they are the same.
-    Of the starts that the paper names, PCA and a random subspace, this is the one its theorem is
-    about, and the same every time; the authors' code starts at random. Spherising is no step of the
-    algorithm, but the authors' `fms.m` spherises, and without it long bad rows win: of the 15 cells
-    of `benchmarks.recovery` 7 are at the oracle and 7 exact, with it 9 and 10. The authors' code
-    ends when the subspace turns by less than 1e-9, or after 100 iterations.
+    Departures from the paper. The paper's delta is in the unit of the data. Ours is in units of the
+    median row length, so the result does not depend on the unit. For spherised rows the two are
+    equal. The paper names two starts, PCA and a random subspace. PCA is the one in its theorem, and
+    always the same. The authors' code starts at random. Spherising is not part of the algorithm,
+    but the authors' `fms.m` spherises, and without it long bad rows win: 7 of the 15 cells of
+    `benchmarks.recovery` are at the oracle and 7 exact, instead of 9 and 10. The authors' code ends
+    when the subspace turns by less than 1e-9, or after 100 iterations.
 
     References
     ----------
@@ -133,7 +133,7 @@ def check_power(p: Any) -> float:
     power = check_real("p", p)
     if not 0 < power <= 2:
         raise ValueError(
-            f"p={power:g} must be more than 0 and at most 2: it is the power of the distances. "
-            "Leave p out for 1, the sum of distances."
+            f"p={power:g} must be more than 0 and at most 2, because it is the power of the "
+            "distances. Leave p out for 1, the sum of distances."
         )
     return power

@@ -36,14 +36,14 @@ def ggd(
     Minimises sum_i ||x_i - VV'x_i|| over orthonormal V (d, rank), from PCA. With the gradient
     G = -sum_i (I - VV') x_i x_i'V / ||x_i - VV'x_i||, over rows that are not in the subspace, and
     the SVD -G = U diag(s) W', a step t leads to V(t) = VW cos(ts) + U sin(ts), along a geodesic of
-    the Grassmannian. Steps are constant for a while, and then halved. The sum has other local
-    minima, but none within a neighbourhood of the good rows' subspace if they permeate it and bad
-    ones are not aligned; PCA starts in it with bad rows in all directions, and the subspace is
-    then found exactly, for any share of bad rows if there are rows enough. It is the sum `fms` and
-    `dpcp` minimise.
+    the Grassmannian. Steps have a constant length for a while, which is then halved. The sum has
+    other local minima, but none near the subspace of the good rows if these permeate it and bad
+    rows are not aligned. If bad rows lie in all directions, PCA starts near it, and the subspace is
+    found exactly, for any share of bad rows if there are enough rows. `fms` and `dpcp` minimise the
+    same sum.
 
     Cost: n d rank per iteration, after one SVD of the rows; hundreds of iterations. Prefer it to
-    `fms` where d is large and rank small. Lines and clusters that draw PCA to themselves win.
+    `fms` if d is large and rank small. Lines and clusters that attract PCA win.
 
     Parameters
     ----------
@@ -52,30 +52,30 @@ def ggd(
     rank : int
         Dimension of the subspace.
     step : float
-        Length t of the first steps, for the mean of the distances in place of their sum and rows
-        whose middle length is one.
+        Length t of the first steps, for the mean of the distances instead of their sum, and for
+        rows of median length one.
     spherise : bool
-        Whether rows are scaled to length one first, so that long bad rows have no more say. The
+        Whether to scale rows to length one first, so that long bad rows do not count more. The
         paper takes them as they are.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     max_iter : int
-        Iterations allowed.
+        Largest number of iterations.
     tol : float
-        The loop ends when a step turns the subspace by an angle with a smaller sine.
+        The loop ends when a step turns the subspace by an angle whose sine is smaller than this.
 
     Returns
     -------
     RobustSubspace
-        No row is dropped. The objectives of its history are mean distances, in the unit of the
-        middle row length; they may rise while steps are long.
+        No row is dropped. The objectives of its history are mean distances, in units of the median
+        row length. They may rise while steps are long.
 
     Notes
     -----
-    The paper proves linear convergence for steps that are constant for a while and then shorter;
-    for how long depends on the rows. Here ten are made at a time, and they are halved if they led
-    less than half as far from where they began as they are long together. This rule and the default
-    of `step` are ours.
+    The paper proves linear convergence for steps that are constant for a while and then shorter.
+    How long depends on the rows. Here ten steps are made at a time, and the length is halved if
+    they led less than half as far as their total length. This rule and the default of `step` are
+    ours.
 
     References
     ----------

@@ -40,28 +40,28 @@ def hr_pca(
 ) -> RobustSubspace:
     """Principal subspace by random removal of rows that carry much of its variance.
 
-    Repeat: take the principal directions w_j of the rows that are left, and remove rows with
-    probabilities proportional to sum_j (w_j'x)^2. While bad rows carry most of the variance along
-    the directions, mostly bad rows leave. Of all iterates that one is returned with the largest
-    robust variance, sum_j of the (1 - fraction) n smallest (w_j'x)^2 among all rows.
+    Repeat: take the principal directions w_j of the remaining rows, and remove rows with
+    probabilities proportional to sum_j (w_j'x)^2. As long as bad rows carry most of the variance
+    along the directions, mostly bad rows leave. The result is the iterate with the largest robust
+    variance, sum_j of the (1 - fraction) n smallest (w_j'x)^2 among all rows.
 
-    Theorem: let rows be x = Az + noise with Gaussian z and little noise, many of them, and let a
-    share f < 1/2 be replaced by anything. Of the largest possible variance of Az the answer has at
-    least the share
+    Theorem: let there be many rows x = Az + noise with Gaussian z and little noise, and let a share
+    f < 1/2 be replaced by anything. Then the result has at least the following share of the largest
+    possible variance of Az:
 
         max_q V(1 - q/(1 - f)) (1 - f/q) V(1 - f/(1 - f)),  f < q < 1 - f
 
-    where V(a) is the part of a Gaussian's variance that comes from its middle share a, and q the
-    share of rows that are removed until bad rows are gone or no longer matter. It is positive: one
-    half is the breakdown point. Nothing says that the subspace itself is found.
+    where V(a) is the part of a Gaussian's variance that comes from its middle share a, and q is the
+    share of rows removed until bad rows are gone or no longer matter. It is positive, so one half
+    is the breakdown point. The theorem does not say that the subspace itself is found.
 
-    The paper removes one row for each eigendecomposition. Here rows are drawn, one after the
-    other, until they have taken the share `step` of the variance along the directions. At any of
-    these draws bad rows have that much less of it at most, so that the guarantee stands with
-    f/q - step in place of f/q for the share of bad rows among those removed.
+    The paper removes one row for each eigendecomposition. Here rows are drawn one after the other
+    until they have taken the share `step` of the variance along the directions. At each draw, bad
+    rows have at most that much less of the variance, so the guarantee holds with f/q - step instead
+    of f/q for the share of bad rows among those removed.
 
     Cost: O(t (n d rank + d^3)) with t of the order of 1/step, or t = q n without steps. Prefer it
-    when nothing is known of the bad rows but that they are fewer than half.
+    if all you know about the bad rows is that they are fewer than half.
 
     Parameters
     ----------
@@ -72,20 +72,20 @@ def hr_pca(
     fraction : float in [0, 1/2)
         Share of the rows that may be bad. With 0 this is ordinary PCA.
     step : float in [0, 1)
-        Share of the variance along the directions that leaves before they are computed again. 0:
-        one row at a time, as in the paper.
+        Share of the variance along the directions that leaves before they are computed again. 0
+        removes one row at a time, as in the paper.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     max_iter : int, optional
-        Iterations allowed. Default: until the share q of the theorem has been removed.
+        Largest number of iterations. By default until the share q of the theorem has been removed.
     random_state : int
         Seed of the draws.
 
     Returns
     -------
     RobustSubspace
-        `support` are the rows that were left at the iterate returned. The objective in `history`
-        is the robust variance, its sign changed.
+        `support` are the rows that were left at this iterate. The objective in `history`
+        is minus the robust variance.
 
     References
     ----------

@@ -45,36 +45,36 @@ def macropca(
 ) -> RobustSubspace:
     """Principal subspace of the good rows of a table with missing cells, bad cells and bad rows.
 
-    `ddc` finds cells and rows that deviate. Of the others, the h least outlying rows are sought as
-    in `robpca`, with missing cells filled in, and also bad ones in rows that have few. The subspace
-    is that of these rows, in which missing and bad cells are what the subspace before says,
+    `ddc` finds cells and rows that deviate. Among the other rows, the h least outlying ones are
+    found as in `robpca`, with missing cells filled in, and also bad cells in rows that have few. A
+    subspace is fitted to these rows, with missing and bad cells predicted by the previous subspace,
 
         x_ij = (mean + V V'(x_i - mean))_j   for bad or missing j,
 
-    until it settles. Then rows near it, among those that do not deviate, give the final one, and
-    the minimum covariance determinant the mean inside.
+    until it settles. Then the rows near it that do not deviate give the final subspace, and the
+    minimum covariance determinant gives the mean inside it.
 
-    Cost: that of `ddc`, O(n d^2) and more, O(n_directions n (d + log n)), and an SVD of
-    O(n d min(n, d)) in each iteration. Prefer it where single cells are bad or missing in so many
-    rows that too few are without, and some rows are bad as a whole.
+    Cost: the cost of `ddc`, O(n d^2) and more, O(n_directions n (d + log n)), and an SVD of
+    O(n d min(n, d)) in each iteration. Prefer it if most rows have bad or missing cells, and some
+    rows are bad as a whole.
 
     Parameters
     ----------
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-        One sample per row; NaN where a cell is missing. Every row and every column needs a cell
-        that is there, and there must be at least 10 rows.
+        One sample per row. NaN is a missing cell. Every row and every column needs an observed
+        cell, and there must be at least 10 rows.
     rank : int
         Dimension of the subspace.
     alpha : float in [1/2, 1]
-        Share of the rows that are surely good but for single cells:
+        Share of the rows that are surely good except for single cells:
         h = max(alpha n, (n + rank + 1) / 2).
     n_directions : int
-        Pairs of rows drawn; all pairs if there are no more.
+        Number of pairs of rows to draw; all pairs if there are fewer.
     center : bool
-        Whether the rows have a location. Without it the subspace goes through zero; `ddc` measures
+        Whether to estimate a location. Otherwise the subspace goes through zero; `ddc` measures
         cells from the location of their column in any case.
     max_iter : int
-        Times that cells are filled in at most.
+        Largest number of times that cells are filled in.
     tol : float
         The iterations end when the sine of the largest angle between successive subspaces is at
         most this.
@@ -97,17 +97,17 @@ def macropca(
 
     Notes
     -----
-    Departures from the paper. It divides columns by robust scales first. Here they stay as they
-    are, as in all rivals: divide by `ddc(X).scale` for the same. Cut-offs and the mean inside the
-    subspace are those of `robpca`, so 97.5 % of good rows are within each and the minimum
-    covariance determinant starts from the least outlying rows; the paper has 99 % and the
-    deterministic one. That has no part in the subspace but through the rows near it. Up to 100
-    iterations are allowed, with a warning when they are not enough, and not 20 without. Cells
-    are not flagged anew from their distances to the subspace, nor is a rank chosen. See also the
-    Notes of `ddc` and `robpca`.
+    Departures from the paper. The paper first divides columns by robust scales. Here, as in all
+    rivals, they are left as they are; divide by `ddc(X).scale` to do the same. Cut-offs and the
+    mean inside the subspace are those of `robpca`, so 97.5 % of good rows are within each cut-off
+    and the minimum covariance determinant starts from the least outlying rows. The paper has 99 %
+    and the deterministic MCD. This affects the subspace only through the rows near it. Up to 100
+    iterations are allowed, with a warning if they are not enough, instead of 20 without a warning.
+    Cells are not flagged again from their distances to the subspace, and no rank is chosen. See
+    also the Notes of `ddc` and `robpca`.
 
     Rows beyond the h least outlying ones are measured with their bad cells, as in the paper, so
-    many of them are not in `support` for a single cell.
+    many of them are not in `support` because of a single cell.
 
     References
     ----------

@@ -37,49 +37,48 @@ def robust_matrix_completion(
 ) -> Split:
     """Low-rank part of a table with missing and bad entries: projected gradients (PG-RMC).
 
-    Seeks L of the given rank and a sparse S with L + S = X where X is observed; NaN says that an
-    entry is not. With a share p of the entries observed, the places Omega, an iteration is
+    Finds L of the given rank and a sparse S with L + S = X where X is observed. NaN is an entry
+    that was not observed. Let Omega be the observed places, a share p of all. An iteration is
 
         L = best fit of rank k to A,   A = L + (1/p) (X - L - S) on Omega, L elsewhere,
 
-    a projected gradient step, and S are the entries of X - L on Omega above a threshold
+    a projected gradient step. S consists of the entries of X - L on Omega above a threshold
 
         zeta_t = beta (sigma_{k+1} + decay^t sigma_k),   sigma = singular values of A.
 
-    The rank k grows in stages: each takes in all directions of at least half the size of the first
-    that is not in yet. L is found exactly, however large S is, and the error falls by a constant
-    factor in each iteration, if the observed places are random and of the order of
-    mu^4 rank^2 max(n, d) times logarithms, and S has at most a share of the order of
-    1/(mu^2 rank) of the observed entries of every row and column. L has to be spread over rows and
-    columns (leverages of at most mu^2 rank/n and mu^2 rank/d).
+    The rank k grows in stages. Each stage adds all directions of at least half the size of the
+    largest that is missing. L is found exactly, however large S is, if three conditions hold: the
+    observed places are random and their number is of the order of mu^4 rank^2 max(n, d) times
+    logarithms; S has at most a share of the order of 1/(mu^2 rank) of the observed entries of every
+    row and column; and L is spread over rows and columns (leverages of at most mu^2 rank/n and
+    mu^2 rank/d). The error then falls by a constant factor in each iteration.
 
-    Cost: one SVD, O(n d min(n, d)), in each iteration; mostly 50 to 500 iterations, the more the
-    fewer entries are observed. Prefer it where entries are missing; without missing ones it does
-    what `altproj` does. It is not made for whole bad rows: those that point everywhere and are no
-    longer than the others are cut entry by entry, but if they are long or agree in a direction they
-    enter L, and the subspace found is theirs.
+    Cost: one SVD, O(n d min(n, d)), in each iteration, and usually 50 to 500 iterations, more if
+    fewer entries are observed. Prefer it if entries are missing. Otherwise it does what `altproj`
+    does. It is not made for whole bad rows. Bad rows in all directions that are no longer than the
+    others are cut entry by entry. If they are long or agree in a direction, they enter L and
+    determine the subspace.
 
     Parameters
     ----------
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-        One sample per row; NaN where an entry was not observed. Every row and every column needs
-        an observed entry. In a row with fewer than `rank` of them L is a guess.
+        One sample per row. NaN is an entry that was not observed. Every row and every column needs
+        an observed entry. In a row with fewer than `rank` of them, L is a guess.
     rank : int
         Rank of L.
     beta : float, optional
-        Size of the largest good entry as a share of the largest singular value. Default:
-        sqrt(2 log n log d/(n d)); the theorem takes a multiple of mu^2 rank/sqrt(n d).
+        Size of the largest good entry as a share of the largest singular value. By default
+        sqrt(2 log n log d/(n d)). The theorem uses a multiple of mu^2 rank/sqrt(n d).
     decay : float between 0 and 1, optional
-        Factor by which the threshold falls. Default: 1/2 as in the paper where many entries are
-        observed, more, up to 0.95, where few are: 3 sqrt(rank (n + d)/(p n d)), and 2.5 instead of
-        3 if none is missing.
+        Factor by which the threshold falls. By default 3 sqrt(rank (n + d)/(p n d)), with 2.5
+        instead of 3 if no entry is missing, but at least 1/2, as in the paper, and at most 0.95.
     center : bool
-        Whether the median of the observed entries of each column is subtracted first.
+        Whether to subtract the median of the observed entries of each column first.
     max_iter : int
-        Iterations allowed, over all k.
+        Largest number of iterations, over all k.
     tol : float
-        The iterations end when L moves by less than this share of it and the threshold has fallen
-        by as much.
+        The iterations end when L moves by less than this share of its size and the threshold has
+        fallen by as much.
 
     Returns
     -------
@@ -94,12 +93,13 @@ def robust_matrix_completion(
 
     Notes
     -----
-    Departures from the paper. It uses fresh observations in each iteration, for its proof; here, as
-    in the authors' code, all are used in all of them. Thresholds start and end as in `altproj`, for
-    the same reasons, and so do the stages; decay has 3 in place of 2.5 where entries are missing,
-    as with less the threshold overtook the error at many shapes. Steps are shortened, from 1/p half
-    way to 1, when the residual grows: with places that are not random a step of 1/p may be too
-    long, and L grows without end (`tests/test_rivals_entrywise.py`). A step of 1 always pays.
+    Departures from the paper. For its proof, the paper uses new observations in each iteration.
+    Here, as in the authors' code, every iteration uses all observations. Thresholds and stages
+    start and end as in `altproj`, for the same reasons. If entries are missing, decay has 3 instead
+    of 2.5, because with less the threshold fell faster than the error for many shapes. Steps are
+    shortened, from 1/p half way to 1, when the residual grows: if the observed places are not
+    random, a step of 1/p may be too long, and L grows without bound
+    (`tests/test_rivals_entrywise.py`). A step of 1 always reduces the residual.
 
     References
     ----------

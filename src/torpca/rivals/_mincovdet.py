@@ -35,35 +35,36 @@ def mincovdet(
 ) -> RobustSubspace:
     """Principal directions of the rows whose covariance has the least determinant.
 
-    min over subsets H of h = (n + d + 1)/2 rows of det cov(X_H); then the covariance of all rows
-    near it, and the top eigenvectors of that. Computed in the coordinates of the subspace that all
-    rows lie in, by scikit-learn's `MinCovDet` (FAST-MCD) or from deterministic starts (DetMCD).
+    It minimises det cov(X_H) over subsets H of h = (n + d + 1)/2 rows. The result is the top
+    eigenvectors of the covariance of all rows near that subset. It works in coordinates of the
+    subspace that contains all rows, with scikit-learn's `MinCovDet` (FAST-MCD) or from
+    deterministic starts (DetMCD).
 
     Cost: hundreds of covariances and inverses, O(n d^2 + d^3) each: seconds for 2000 x 50, minutes
-    for 10 000 x 200; some tens from deterministic starts, and 2 d^2 robust scales of n numbers.
-    Prefer it at few features, when the whole covariance is wanted. Bad rows on a line or in a
-    tight cluster have a small determinant too, and from 20 % on win at 50 features. If h rows lie
-    in a subspace exactly every such subset has determinant zero, and it is chance which one is
-    found.
+    for 10,000 x 200. From deterministic starts there are some tens, and 2 d^2 robust scales of n
+    numbers. Prefer it for few features, if you want the whole covariance. Bad rows on a line or in
+    a tight cluster have a small determinant too, and from 20 % on they win with 50 features. If h
+    rows lie exactly in a subspace, every such subset has determinant zero, and chance decides which
+    one is found.
 
     Parameters
     ----------
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-        One sample per row. At least twice as many rows as dimensions they lie in.
+        One sample per row. There must be at least twice as many rows as dimensions that they span.
     rank : int
         Dimension of the subspace.
     start : "random" or "deterministic"
-        What concentration steps start from: random subsets, or six scatter estimates that take no
-        chance. Then the answer depends neither on `random_state` nor on the order of rows.
+        Start of the concentration steps: random subsets, or six deterministic scatter estimates.
+        With these, the result depends neither on `random_state` nor on the order of rows.
     center : bool
-        Whether the rows have a location; else it is zero.
+        Whether to estimate a location instead of using zero.
     random_state : int, Generator, RandomState or None
-        Seed of the subsets to start from; no matter for deterministic starts.
+        Seed of the random subsets; not used for deterministic starts.
 
     Returns
     -------
     RobustSubspace
-        `support` are the rows near the covariance found first. Not `converged`: the determinants
+        `support` are the rows near the first covariance. `converged` is false if the determinants
         were zero. The objective in `history` is the sum of squared residuals of the support.
 
     Notes
@@ -71,14 +72,14 @@ def mincovdet(
     Deterministic starts are those of Hubert, Rousseeuw and Verdonck: correlations of hyperbolic
     tangents, of ranks and of normal scores, spatial sign covariance, covariance of the half nearest
     to the medians, and pairwise robust covariances (raw OGK). The eigenvectors of each, with robust
-    scales along them, measure how far rows are; the nearest half begins the concentration steps,
-    and of the six ends the one with the least determinant wins.
+    scales along them, give distances of the rows. The nearest half starts the concentration steps,
+    and the one with the least determinant among the six results wins.
 
     It departs from the paper in four places. Coordinates are the principal axes of the rows'
-    directions (spherical PCA), not the columns, so that the answer turns with the rows. Scales are
-    tau-scales for any number of rows; the paper has Qn up to a thousand of them, which is zero for
-    a column with two values, one in each half. Without centring the starts are those of the rows
-    and their negatives. There is no small-sample factor.
+    directions (spherical PCA), not the columns, so the result rotates with the rows. Scales are
+    tau-scales for any number of rows. The paper uses Qn for up to a thousand rows, which is zero
+    for a column with two values, one in each half. Without centring, the starts are computed from
+    the rows and their negatives. There is no small-sample factor.
 
     References
     ----------
@@ -137,7 +138,7 @@ def check_tall(shape: tuple[int, ...], q: int) -> None:
     n, d = shape
     if n < 2 * q:
         raise ValueError(
-            f"X of shape ({n}, {d}) has n_samples = {n} rows in {q} dimensions, and the minimum "
+            f"X of shape ({n}, {d}) has n_samples = {n} rows in {q} dimensions, but the minimum "
             f"covariance determinant needs twice as many rows as dimensions: at least {2 * q}. "
             "Use more rows, fewer features, or robpca."
         )

@@ -37,72 +37,73 @@ def online_robust_pca(
     n_start: int = N_START,
     center: bool = False,
 ) -> RobustSubspace:
-    """Subspace learnt from one row after the other: Outlier Pursuit, online.
+    """Subspace learnt row by row: online Outlier Pursuit.
 
     Solves, over bases L (d, rank), coefficients R and bad parts E,
 
         min 1/2 ||X - RL' - E||_F^2 + lambda1/2 (||R||_F^2 + n ||L||_F^2) + lambda2 sum_i ||e_i||
 
-    which is Outlier Pursuit with noise and a bound on the rank, for the least of the middle term
-    is lambda1 sqrt(n) ||RL'||_*. A row x that arrives is split by the basis of the moment into
-    Lr + e and noise, and this is not changed later. The basis becomes the best one for all rows
-    so far, L = B (A + n lambda1 I)^-1 with A = sum_i w_i r_i r_i' and B = sum_i w_i x_i r_i', where
-    w_i is the share of the residual x_i - Lr_i that is noise and not e_i. Of the first `n_start`
-    rows, splits and basis are settled together.
+    which is Outlier Pursuit with noise and a bound on the rank, because the minimum of the middle
+    term is lambda1 sqrt(n) ||RL'||_*. A new row x is split by the current basis into Lr + e and
+    noise, and this split is final. Then the basis is updated to the best one for all rows so far, L
+    = B (A + n lambda1 I)^-1 with A = sum_i w_i r_i r_i' and B = sum_i w_i x_i r_i', where w_i is
+    the share of the residual x_i - Lr_i that is noise and not e_i. For the first `n_start` rows,
+    splits and basis are computed together.
 
     Cost: O(n d rank^2) in time and O((n_start + rank) d) in memory, by `OnlineRobustPCA`. Prefer it
-    where rows arrive one by one, or are too many to be held. Bad rows in many directions do little
-    harm. Those in one direction do when they are more than one in 4 rank: the penalty that
-    gives up a direction of so few rows cannot tell good from bad.
+    if rows arrive one by one, or do not fit into memory. Bad rows in many directions do little
+    harm. Bad rows in one direction do harm if they are more than one in 4 rank, because the penalty
+    that drops a direction of so few rows cannot tell good from bad.
 
     Parameters
     ----------
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-        One sample per row. The answer depends on the order of the rows, if little.
+        One sample per row. The result depends slightly on the order of the rows.
     rank : int
         Dimension of the subspace.
     lambda1 : float, optional
-        Weight of the size of the low-rank part, with the middle length of the first rows as
-        unit. Default: lambda2/(2 sqrt(rank)), by which a direction is found that has a quarter of
-        its share of the rows' variance, when each row has the same length.
+        Weight of the size of the low-rank part, in units of the median length of the first rows.
+        By default lambda2/(2 sqrt(rank)). If all rows have the same length, this finds directions
+        that have a quarter of their share of the variance.
     lambda2 : float
-        Length of residual beyond which a row is held to be bad in part, in the same unit.
+        Residual length beyond which a row counts as partly bad, in the same unit.
     n_start : int
-        Rows taken together at the start.
+        Number of rows that are processed together at the start.
     center : bool
-        Whether rows are measured from the spatial median of the first `n_start`; else from zero.
+        Whether to measure rows from the spatial median of the first `n_start` rows instead of from
+        zero.
 
     Returns
     -------
     RobustSubspace
-        `support` are the rows that, split by the last basis, have no bad part. `history` has one
-        record for the start and one for every 256 rows; its objective is what is minimised, per
-        row, each row split by the basis it met.
+        `support` are the rows that have no bad part when split by the last basis. `history` has one
+        record for the start and one for every 256 rows. Its objective is the function above, per
+        row, with each row split by the basis of its time.
 
     See Also
     --------
-    OnlineRobustPCA : the same for rows that are still to come.
+    OnlineRobustPCA : the same for rows that arrive later.
 
     Notes
     -----
-    Departures from the paper; cells are the 15 of `benchmarks.recovery`, of which 7 are at the
+    Departures from the paper. Cells are the 15 of `benchmarks.recovery`, of which 7 are at the
     oracle.
 
-    - Its bad parts are entries, sum |e|, not rows, which are what this package is about. So a row
-      is split by Newton's iteration for one number instead of alternating soft thresholds.
-    - It divides the penalty of L by n; here it stays in proportion, so that the answer has a limit
-      as rows arrive. With the paper's, 7 cells are at the oracle as well, but one row in 20 on a
-      line is enough to take a direction: the error is 280 times the oracle's, here 3.4 times.
-    - It keeps e_i itself: A = sum_i r_i r_i', B = sum_i (x_i - e_i) r_i'. By both rules the basis
-      minimises an upper bound of the objective. With weights the bound is closer. On the cells both
-      are alike, but when most rows have a bad part, one pass comes nearer to what all rows together
-      give: without bad rows and with noise of 0.1 the error is 1.1 times that of PCA, with the
-      paper's rule 2 times (`tests/test_rivals_hr.py` holds both apart).
-    - The basis is the exact minimiser, in place of one pass of coordinate descent over its columns.
-    - It starts with a random basis; here the first rows are settled together, 200 by default. With
-      no more than `rank` of them 5 cells are at the oracle, with 50 as many as with 200.
-    - It leaves lambda1 and lambda2 to the user. Here they are in units of the middle row length;
-      0.05 and 0.2 for lambda2 do as well on the cells as 0.1.
+    - The paper is about bad entries, sum |e|. This package is about bad rows. So a row is split by
+      Newton's iteration for one number instead of by alternating soft thresholds.
+    - The paper divides the penalty of L by n. Here it is not divided, so the result has a limit as
+      rows arrive. With the paper's penalty 7 cells are at the oracle too, but one row in 20 on a
+      line is enough to take a direction: the error is 280 times the oracle's, and here 3.4 times.
+    - The paper stores e_i itself: A = sum_i r_i r_i', B = sum_i (x_i - e_i) r_i'. With both rules
+      the basis minimises an upper bound of the objective. With weights the bound is tighter. On the
+      cells both do equally well. But if most rows have a bad part, one pass with weights comes
+      closer to the result for all rows together: without bad rows and with noise of 0.1 the error
+      is 1.1 times the error of PCA, and 2 times with the paper's rule (`tests/test_rivals_hr.py`).
+    - The basis is the exact minimiser, instead of one pass of coordinate descent over its columns.
+    - The paper starts with a random basis. Here the first rows are processed together, 200 by
+      default. With only `rank` rows 5 cells are at the oracle, with 50 as many as with 200.
+    - The paper leaves lambda1 and lambda2 to the user. Here they are in units of the median row
+      length. On the cells, 0.05 and 0.2 for lambda2 do as well as 0.1.
 
     References
     ----------
@@ -143,12 +144,11 @@ def online_robust_pca(
 
 
 class OnlineRobustPCA:
-    """Subspace of rows that arrive in pieces; see `online_robust_pca` for what it solves.
+    """Subspace of rows that arrive in batches; see `online_robust_pca` for the problem it solves.
 
-    Nothing depends on how rows are divided into pieces. The first `n_start` rows are held, and all
-    is learnt from them together when they are complete, or when something is asked for.
-    Directions that all of them lack are not found later. Without centring, rows of zeros are only
-    counted.
+    The result does not depend on how rows are divided into batches. The first `n_start` rows are
+    stored and processed together when they are complete, or when a result is needed. Directions
+    that all of them lack are not found later. Without centring, rows of zeros are only counted.
 
     Parameters
     ----------
@@ -160,16 +160,16 @@ class OnlineRobustPCA:
     Attributes
     ----------
     components_ : ndarray of shape (k, n_features)
-        Orthonormal directions, the longest first; k is the rank, or less if rows have no more.
+        Orthonormal directions, the most important first. k is the rank, or less if rows span less.
     mean_ : ndarray of shape (n_features,) or None
-        What rows are measured from; None without centring.
+        Centre of the rows; None without centring.
     n_seen_ : int
-        Rows seen so far.
+        Number of rows seen so far.
     objective_ : float
-        What is minimised, per row, in units of the middle length of the first rows. Each row counts
-        as it was split when it arrived; rows of zeros do not count without centring.
+        Objective per row, in units of the median length of the first rows. Each row counts as it
+        was split when it arrived. Without centring, rows of zeros do not count.
     settled_ : bool
-        Whether the alternation over the first rows had come to rest.
+        Whether the alternation over the first rows had settled.
 
     Examples
     --------
@@ -262,7 +262,7 @@ class OnlineRobustPCA:
 
     def _now(self) -> _Sums:
         if self.n_seen_ == 0:
-            raise ValueError("no rows were seen yet. Call partial_fit first.")
+            raise ValueError("no rows have been seen yet. Call partial_fit first.")
         if self._sums is None:
             self._sums = self._start()
         return self._sums

@@ -38,54 +38,54 @@ def outlier_pursuit(
 ) -> Split:
     """Low-rank part of the rows by convex optimisation: Outlier Pursuit.
 
-    Minimises ||L||_* + lam sum_i ||c_i|| over X = L + C, or over ||X - L - C||_F <= eps with
-    noise, where c_i are the rows of C; with missing entries both hold for the entries seen. Without
-    noise, the directions of L are those of the good rows and C is zero on them if the share of
-    bad rows is at most 9/(9 + 121 mu r), whatever they are (mu: incoherence of the good rows, r
-    their rank); it often is beyond that if they do not agree in a direction.
+    Minimises ||L||_* + lam sum_i ||c_i|| over X = L + C, or over ||X - L - C||_F <= eps with noise,
+    where c_i are the rows of C. With missing entries both conditions apply to the observed entries.
+    Without noise, L has the directions of the good rows and C is zero on these rows if the share of
+    bad rows is at most 9/(9 + 121 mu r), whatever they are (mu is the incoherence of the good rows,
+    r their rank). If bad rows do not agree in a direction, this often holds for more of them.
 
-    Cost: O(n d min(n, d)) in each iteration and about 15 arrays of the size of X; mostly 30 to 150
-    iterations, for each lam tried. Prefer it where bad rows are few and may lie anywhere, where
-    entries are missing, or where the repaired rows themselves are wanted.
+    Cost: O(n d min(n, d)) in each iteration and about 15 arrays of the size of X; usually 30 to 150
+    iterations for each lam tried. Prefer it if bad rows are few and may lie anywhere, if entries
+    are missing, or if you need the repaired rows themselves.
 
     Parameters
     ----------
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
         One sample per row.
     rank : int
-        Number of directions that are handed back. The problem itself does not know it.
+        Number of directions to return. The optimisation problem does not depend on it.
     lam : float, optional
         Weight of the outlier part: L is zero for lam <= 1/sqrt(n), has fewer than `rank` directions
-        for lam < sqrt(rank/n), and is X for lam >= 1. Default: the theorem's if `fraction` is
-        given, else the best of a geometric grid; see `RobustSubspace.grid`. The less it is, the
-        more good rows that stand out are made shorter in L; their directions stay.
+        for lam < sqrt(rank/n), and is X for lam >= 1. By default the theorem's
+        value if `fraction` is given, otherwise the best of a geometric grid; see
+        `RobustSubspace.grid`. A smaller lam shortens long good rows more in L; their directions
+        stay.
     fraction : float in [0, 1/2), optional
-        Share of bad rows: lam = 3/(7 sqrt(fraction n)). Where it is more than 9/(9 + 121 rank), the
-        most the theorem covers at any incoherence, lam is the one for that much: less would cost
-        directions of L.
+        Share of bad rows: lam = 3/(7 sqrt(fraction n)). Shares above 9/(9 + 121 rank), the most
+        that the theorem covers at any incoherence, count as that share, because a smaller lam would
+        lose directions of L.
     noise : float
         Standard deviation of the noise in an entry; eps is `noise` times the root of the number of
-        entries. Zero asks for X = L + C; noise is then part of C, which harms the directions
-        little.
+        entries. Zero means X = L + C. Noise is then part of C, which affects the directions little.
     missing : bool
-        Whether entries of X that are NaN are missing. Every row and feature needs an entry. If not,
-        NaN is an error.
+        Whether NaN means missing. Every row and feature then needs an observed entry. Otherwise NaN
+        is an error.
     center : bool
-        Whether rows are measured from their spatial median, or, if entries are missing, from the
-        medians of the features; else from zero.
+        Whether to measure rows from their spatial median or, if entries are missing, from the
+        medians of the features, instead of from zero.
     max_iter : int
-        Iterations allowed for the lam used in the end.
+        Largest number of iterations for the final lam.
     tol : float
-        Accuracy of the two parts, as a share of the size of a row in the median.
+        Accuracy of the two parts, as a share of the median size of a row.
     random_state : int
-        Seed for the rows the grid is tried on, if there are more than 4000.
+        Seed for drawing the rows on which the grid is tried, if there are more than 4000.
 
     Returns
     -------
     Split
-        `low_rank` is L, `rest` is C, both about `mean`. `support` are the rows without an outlier
-        part, or near the subspace in spite of it: not beyond 3 times the median distance from it,
-        or 1e-6 of their length.
+        `low_rank` is L, `rest` is C, both about `mean`. `support` are the rows that have no
+        outlier part or are near the subspace all the same: within 3 times the median distance from
+        it, or within 1e-6 of their length.
 
     References
     ----------

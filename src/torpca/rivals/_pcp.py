@@ -37,31 +37,31 @@ def principal_component_pursuit(
     the bad entries are random.
 
     Cost: O(n d min(n, d)) in each iteration and about 15 arrays of the size of X; 30 to 200
-    iterations for such tables, some hundred or thousand for others. Prefer it where single entries
-    of many rows are bad. It is no method for whole bad rows: these are not sparse, and if they
-    agree in a direction they are of low rank. With few features, or directions that are mostly one
-    of them, it is off even where no row is bad.
+    iterations for such tables, hundreds or thousands for others. Prefer it if single entries of
+    many rows are bad. It is not a method for whole bad rows: these are not sparse, and if they
+    agree in a direction they have low rank. With few features, or directions close to a single
+    feature, it is inaccurate even if no row is bad.
 
     Parameters
     ----------
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
         One sample per row.
     rank : int
-        Number of directions that are handed back. The problem itself does not know it.
+        Number of directions to return. The optimisation problem does not depend on it.
     lam : float, optional
         Weight of the sparse part. Default: 1/sqrt(max(n_samples, n_features)).
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     max_iter : int
-        Iterations allowed.
+        Largest number of iterations.
     tol : float
-        Accuracy of the two parts, as a share of the size of an entry in the median.
+        Accuracy of the two parts, as a share of the median size of an entry.
 
     Returns
     -------
     Split
-        `low_rank` is L, `rest` is S, both about `mean`. No row is dropped: `support` is all of
-        them, and singular values are those of all rows along the directions, bad entries included.
+        `low_rank` is L, `rest` is S, both about `mean`. No row is dropped. Singular values are
+        those of all rows along the directions, including bad entries.
 
     References
     ----------

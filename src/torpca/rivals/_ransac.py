@@ -40,16 +40,16 @@ def ransac(
 
     min over V of sum_{i <= h} r_(i)^2, where r_(1) <= r_(2) <= ... are the distances
     ||x_i - VV'x_i|| in order and h = n - ceil(fraction n). Candidates are the subspaces through
-    `rank` rows drawn at random (one more with centring). The best hundred are improved a little,
-    and the best ten of these concentrated: fitted to the h nearest rows, which are found anew,
-    until they stay the same. No such step raises the objective. Of more than 2000 rows a sample is
-    searched, and what it finds is concentrated on all of them.
+    `rank` rows drawn at random (one more with centring). The best hundred are improved slightly,
+    and the best ten of these are concentrated: fit to the h nearest rows, find these again, and
+    repeat until they stay the same. No such step increases the objective. With more than 2000 rows,
+    a sample is searched, and the result is concentrated on all rows.
 
     Cost: n_tries products of O(n d rank) on the sample, and an SVD of the kept rows per step.
-    Prefer it at small rank, when the share of bad rows is known. A subset has good rows alone with
-    probability (1 - fraction)^rank, which at rank 20 is next to never. Bad rows beyond `fraction`
-    stay in the fit; and if it is too large, the good directions but one and a line or cluster of
-    bad rows may have the smaller objective.
+    Prefer it for small ranks, if the share of bad rows is known. A subset has only good rows with
+    probability (1 - fraction)^rank, which at rank 20 almost never happens. If more rows than
+    `fraction` are bad, the rest of them stay in the fit. If `fraction` is too large, a subspace in
+    which a line or cluster of bad rows replaces one good direction may have a smaller objective.
 
     Parameters
     ----------
@@ -58,13 +58,14 @@ def ransac(
     rank : int
         Dimension of the subspace.
     fraction : float in [0, 1)
-        Share of the rows that is left out, the farthest: at least that of the bad ones.
+        Share of the rows to leave out, the farthest ones. It must be at least the share of bad
+        rows.
     n_tries : int
-        Subsets drawn.
+        Number of subsets to draw.
     center : bool
-        Whether the subspace need not go through zero.
+        Whether to estimate a centre. Otherwise the subspace goes through zero.
     max_iter : int
-        Concentration steps allowed.
+        Largest number of concentration steps.
     random_state : int, Generator or None
         Seed of the subsets.
 

@@ -35,20 +35,21 @@ def ransac_plus(
     center: bool = False,
     random_state: Any = 0,
 ) -> RobustSubspace:
-    """Subspace of the random subset of rows that is the nearest to having `rank` directions.
+    """Subspace of the random subset of rows that comes closest to having `rank` directions.
 
-    First, a coarse space: the span of a few rows drawn at random, of twice as many until the median
-    distance of the other rows from it is small. It holds the subspace, bad rows or not, as soon as
-    there are good rows enough among those drawn. Then subsets are drawn and projected on it, and
-    the one whose sample covariance there has the least eigenvalue number rank + 1 has good rows
-    alone. Its top eigenvectors are the directions. Where noise or bad rows have many dimensions
-    they are left behind by the first stage, and the second works in a few dimensions.
+    The first stage finds a coarse space: the span of a few rows drawn at random. Their number is
+    doubled until the median distance of the other rows from the span is small. The span contains
+    the subspace as soon as enough of the drawn rows are good. The second stage draws subsets and
+    projects them onto it. The subset whose sample covariance there has the smallest eigenvalue
+    number rank + 1 has only good rows, and its top eigenvectors are the directions. If noise or bad
+    rows have many dimensions, the first stage removes most of them, and the second works in a few
+    dimensions.
 
     Cost: n d times a few rank for the first stage; eigenvalues of n_tries small matrices for the
-    second. Subsets have b = 2 rank / (1 - 2 fraction) rows, and good ones alone with probability
-    (1 - fraction)^b: prefer it at small rank, for few bad rows. With more of them b is less, as far
-    as `n_tries` asks for it, and bad rows in few directions win: the eigenvalue is as small for a
-    subset of fewer than `rank` good rows and others on a line.
+    second. Subsets have b = 2 rank / (1 - 2 fraction) rows, and only good ones with probability
+    (1 - fraction)^b, so prefer it for small ranks and few bad rows. With more bad rows, b is
+    reduced as far as `n_tries` requires, and bad rows in few directions win: the eigenvalue is as
+    small for a subset of fewer than `rank` good rows and others on a line.
 
     Parameters
     ----------
@@ -57,18 +58,18 @@ def ransac_plus(
     rank : int
         Dimension of the subspace.
     fraction : float in [0, 1/2)
-        Share of bad rows expected: the sizes and the number of the subsets follow from it.
+        Expected share of bad rows, which determines the sizes and the number of the subsets.
     threshold : float, optional
         Median distance that ends the first stage, in the unit of X: a small multiple of the noise
-        of a whole row. Default: the batch is doubled for as long as this halves the distance.
+        of a whole row. By default the batch is doubled as long as this halves the distance.
     n_tries : int, optional
-        Subsets drawn in the second stage. Default: so many that one of them has good rows alone
-        with probability 0.99, but at least 100 and at most 30 000.
+        Number of subsets in the second stage. By default so many that one of them has only good
+        rows with probability 0.99, but at least 100 and at most 30,000.
     refit : bool
-        Whether the directions are those of all rows near the subspace found, all but `fraction`;
-        else of the subset alone.
+        Whether to fit the directions to all rows near the subspace, all but `fraction`, instead of
+        to the subset.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     random_state : int, Generator or None
         Seed of the subsets.
 
@@ -80,13 +81,13 @@ def ransac_plus(
 
     Notes
     -----
-    Written from what is published of the two stages, not from the paper's listing. The paper does
-    not suppose that the rank is known: it begins with batches of two rows, stops at a threshold
-    made of the covariance of the noise, and reads the rank from where the least eigenvalues over
-    all subsets drop. Here the rank is given, as to the other methods: the eigenvalue to look at is
-    known, and batches begin with 2 rank / (1 - fraction) rows. Ours are: these and the other sizes
-    and numbers, the rule without a threshold, the refit, and that rows of zeros, which lie in every
-    subspace, are left out.
+    This was written from the published description of the two stages, not from the paper's listing.
+    The paper does not assume that the rank is known. It begins with batches of two rows, stops at a
+    threshold computed from the covariance of the noise, and finds the rank from the drop in the
+    smallest eigenvalues over all subsets. Here the rank is given, as for the other methods, so the
+    eigenvalue is known, and batches begin with 2 rank / (1 - fraction) rows. The following are
+    ours: these and the other sizes and numbers, the rule without a threshold, the refit, and
+    leaving out rows of zeros, which lie in every subspace.
 
     References
     ----------

@@ -25,18 +25,18 @@ def reaper(
     max_iter: int = 500,
     tol: float = 1e-10,
 ) -> RobustSubspace:
-    """Subspace nearest to the matrix P that leaves the least sum of distances ||x_i - P x_i||.
+    """Subspace of the matrix P with the least sum of distances ||x_i - P x_i||.
 
-    Minimises it over symmetric P with eigenvalues between 0 and 1 and trace `rank`, the convex hull
-    of the projectors, by reweighted least squares; the directions are the top eigenvectors of P.
-    The problem is convex: there is one minimum, no start to choose and nothing to be trapped in,
-    and the minimum is a lower bound of the sum that `fms` looks for. It is a projector, and the
-    subspace exact, when good rows permeate their subspace and bad ones have no direction in common.
-    With more bad rows a P between the projectors has the smaller sum, long before `fms` fails.
+    Minimises the sum over symmetric P with eigenvalues between 0 and 1 and trace `rank`, the convex
+    hull of the projectors, by reweighted least squares. The directions are the top eigenvectors of
+    P. The problem is convex, so there is one minimum and no start to choose. The minimum is a lower
+    bound of the sum that `fms` minimises. It is a projector, and the subspace is exact, if good
+    rows permeate their subspace and bad rows have no direction in common. With more bad rows, a P
+    between the projectors has a smaller sum, long before `fms` fails.
 
     Cost: an SVD of the rows, n d^2, per iteration; tens of iterations, hundreds near the limit.
-    Prefer it to `fms` where an answer without local minima counts for more than bearing many bad
-    rows. Lines and clusters with more rows than one direction of the good ones win here too.
+    Prefer it to `fms` if avoiding local minima matters more than withstanding many bad rows. Lines
+    and clusters with more rows than one direction of the good rows win here too.
 
     Parameters
     ----------
@@ -45,23 +45,23 @@ def reaper(
     rank : int
         Dimension of the subspace.
     delta : float
-        Distances below this share of the middle row length weigh as if they were that large.
+        Distances below this share of the median row length count as if they were that large.
     spherise : bool
         Whether rows are scaled to length one first, so that long bad rows have no more say: the
         paper's S-REAPER.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     max_iter : int
-        Iterations allowed.
+        Largest number of iterations.
     tol : float
-        The loop ends when the subspace turns by an angle with a smaller sine, and the sum falls by
-        less than this share of it.
+        The loop ends when the subspace turns by an angle whose sine is smaller than this, and the
+        sum falls by less than this share.
 
     Returns
     -------
     RobustSubspace
         No row is dropped. The objectives of its history are the sums of ||x - P x||, quadratic
-        below delta as those of `fms`; they never rise.
+        below delta as in `fms`. They never rise.
 
     References
     ----------

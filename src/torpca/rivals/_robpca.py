@@ -36,18 +36,18 @@ def robpca(
     center: bool = True,
     random_state: Any = 0,
 ) -> RobustSubspace:
-    """Principal subspace of the rows that are near that of the least outlying ones.
+    """Principal subspace of the rows near the subspace of the least outlying rows.
 
     The outlyingness of a row is max_v |x'v - m(Xv)| / s(Xv) over directions v through pairs of
     rows, where m and s are location and scale of the tightest h numbers (univariate MCD). The h
-    rows with the smallest give a first subspace, and the rows near that give the second one: those
-    with ||x - mean - VV'(x - mean)||^(2/3) below location + 1.96 scale of all of them, as it is
-    about Gaussian (Wilson and Hilferty). Inside the subspace the mean is that of the minimum
+    least outlying rows give a first subspace, and the rows near it give the second one. These are
+    the rows with ||x - mean - VV'(x - mean)||^(2/3), which is nearly Gaussian (Wilson and
+    Hilferty), below location + 1.96 scale. Inside the subspace, the mean comes from the minimum
     covariance determinant of these rows.
 
     Cost: O(n_directions n (d + log n)) and three SVDs of O(n d min(n, d)); with deterministic
-    directions O(min(n, d)^2 n) more. Prefer it when nothing is known about the bad rows and n and d
-    are small; with `skew` when good rows are skewed, as amounts and concentrations are.
+    directions O(min(n, d)^2 n) more. Prefer it if nothing is known about the bad rows and n and d
+    are small. Use `skew` if good rows are skewed, as amounts and concentrations are.
 
     Parameters
     ----------
@@ -56,22 +56,22 @@ def robpca(
     rank : int
         Dimension of the subspace.
     alpha : float in [1/2, 1]
-        Share of the rows that are surely good: h = max(alpha n, (n + rank + 1) / 2). Fewer bad
-        rows than the rest are withstood; more good rows in the start make it more accurate.
+        Share of the rows that are surely good: h = max(alpha n, (n + rank + 1) / 2). A smaller
+        alpha withstands more bad rows, a larger one is more accurate.
     n_directions : int
-        Pairs of rows drawn; all pairs if there are no more. Rows taken, if `start` is
-        deterministic.
+        Number of pairs of rows to draw; all pairs if there are fewer. If `start` is
+        "deterministic", the number of rows used.
     start : "random" or "deterministic"
-        Directions: through pairs of rows drawn at random; or without chance, so that the answer
+        Directions through random pairs of rows, or deterministic ones. With these, the result
         depends neither on `random_state` nor on the order of rows.
     skew : bool
         Whether good rows may be skewed. Then outlyingness is measured on each side of the median by
         the whisker of the adjusted boxplot, and both cut-offs are such whiskers. It withstands less
         than a quarter of bad rows, whatever `alpha` is.
     center : bool
-        Whether the rows have a location. Without it, directions go through zero and a row, and
-        location is zero throughout; not in the paper. Not together with `skew`, as skewness is one
-        about a median.
+        Whether to estimate a location. Otherwise directions go through zero and a row, and the
+        location is zero throughout, which is not in the paper. `skew` needs it, because skewness is
+        measured about a median.
     random_state : int, Generator or None
         Seed of the pairs.
 
@@ -84,23 +84,23 @@ def robpca(
 
     Notes
     -----
-    It departs from the paper in three places. If h rows agree along a direction the scale is zero
-    there, and all others are infinitely outlying; the paper projects all rows on the hyperplane
-    and begins anew. The covariance inside the subspace is that of the rows near it; the paper has
-    all rows, among which a tight cluster far off may win. And it is concentrated from the least
-    outlying rows alone, without random starts. Only the first has a part in the subspace.
+    It departs from the paper in three places. If h rows agree along a direction, the scale there is
+    zero and all other rows are infinitely outlying. The paper projects all rows onto the hyperplane
+    and starts again. The covariance inside the subspace is that of the rows near it. The paper uses
+    all rows, and a tight distant cluster may win. Concentration starts only from the least outlying
+    rows, not from random subsets. Only the first of these affects the subspace.
 
-    Deterministic directions are ours. They are the eigenvectors, n/5 each at most, of the six
-    scatter estimates that the deterministic MCD starts from (see `mincovdet`), and those from the
+    Deterministic directions are ours. They are the eigenvectors, at most n/5 each, of the six
+    scatter estimates of the deterministic MCD (see `mincovdet`), and the directions from the
     spatial median to `n_directions` rows, evenly spaced in the order of their distances from it.
-    A tight cluster of 40 % of the rows was withstood with forty rows to a feature (2000 x 50), and
-    not always with ten (500 x 50) or fewer: there, pairs of rows are better.
+    They withstood a tight cluster of 40 % of the rows with forty rows per feature (2000 x 50), but
+    not always with ten (500 x 50) or fewer. Then pairs of rows are better.
 
-    With `skew` it is the method of Hubert, Rousseeuw and Verdonck (2009): adjusted outlyingness
-    finds the first h rows, the largest distance inside the upper fence of the adjusted boxplot
-    bounds the rows near their subspace, and inside the subspace the mean is that of the h rows with
-    the least adjusted outlyingness there. Directions through pairs of rows, also inside the
-    subspace, and adjusted outlyingness among the near rows alone are ours.
+    With `skew` it is the method of Hubert, Rousseeuw and Verdonck (2009). Adjusted outlyingness
+    finds the first h rows. The largest distance inside the upper fence of the adjusted boxplot
+    bounds the rows near their subspace. Inside the subspace, the mean is that of the h rows with
+    the least adjusted outlyingness there. Two things are ours: directions through pairs of rows
+    inside the subspace too, and adjusted outlyingness among the near rows only.
 
     References
     ----------
@@ -187,8 +187,8 @@ def check_alpha(alpha: Any) -> float:
     alpha = check_real("alpha", alpha, 0.5)
     if alpha > 1:
         raise ValueError(
-            f"alpha={alpha:g} must be at least 0.5 and at most 1: it is the share of the rows that "
-            "are surely good. Leave alpha out for 0.5."
+            f"alpha={alpha:g} must be at least 0.5 and at most 1, because it is the share of the "
+            "rows that are surely good. Leave alpha out for 0.5."
         )
     return float(alpha)
 

@@ -32,63 +32,64 @@ def rpca_gd(
 ) -> Split:
     """Low-rank part of a table with bad entries: gradient descent on its factors.
 
-    Seeks X = L + S with L = UV' of the given rank and S with at most a share `alpha` of bad entries
-    in every row and every column. Each iteration takes a gradient step on
+    Splits X = L + S with L = UV' of the given rank and S with at most a share `alpha` of bad
+    entries in every row and every column. Each iteration takes a gradient step on
 
         1/2 ||UV' + S - X||_F^2 + 1/8 ||U'U - V'V||_F^2
 
-    in U (n, rank) and V (d, rank), where S is X - UV' at the entries that are among the share
-    gamma alpha of largest ones both of their row and of their column. The start is the best fit to
-    what the same rule with alpha leaves of X. L is found exactly, however large S is, and the error
-    falls by a constant factor in each iteration, if the share of bad entries in every row and
-    column is at most alpha, alpha is at most of the order of 1/(mu^2 kappa^1.5 rank^1.5), where
-    kappa is the ratio of the largest to the smallest singular value of L, and leverages of L are
-    at most mu^2 rank/n and mu^2 rank/d.
+    in U (n, rank) and V (d, rank), where S is X - UV' at the entries that are among the
+    largest share gamma alpha of both their row and their column. The start is the best fit to what
+    the same rule with alpha leaves of X. L is found exactly, however large S is, if three
+    conditions hold: the share of bad entries in every row and column is at most alpha; alpha is at
+    most of the order of 1/(mu^2 kappa^1.5 rank^1.5), where kappa is the ratio of the largest to the
+    smallest singular value of L; and leverages of L are at most mu^2 rank/n and mu^2 rank/d. The
+    error then falls by a constant factor in each iteration.
 
     Cost: one SVD for the start, then O(n d rank) in each iteration; of the order of kappa
-    iterations for each digit, mostly 50 to 500. Prefer it where single entries are bad, a bound on
-    their share is known and the singular values of L are of one size. If the share is larger than
-    alpha somewhere, huge bad entries stay in L. It is not made for whole bad rows: all but a share
-    gamma alpha of the entries of such a row stay, and pull at L as they would at ordinary PCA.
+    iterations for each digit, usually 50 to 500. Prefer it if single entries are bad, a bound on
+    their share is known and the singular values of L are of similar size. If the share is larger
+    than alpha somewhere, huge bad entries stay in L. It is not made for whole bad rows: all but a
+    share gamma alpha of the entries of such a row stay, and pull L as they pull ordinary PCA.
 
     Parameters
     ----------
     X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
         One sample per row.
     rank : int
-        Rank of L. With more than that of the good entries convergence is slow.
+        Rank of L. If it is larger than the rank of the good entries, convergence is slow.
     alpha : float, at least 0 and less than 1/2
         Largest share of bad entries in a row or a column.
     gamma : float, at least 1
-        How much larger the share is that is cut in the iterations; gamma alpha is less than 1.
+        Factor on alpha for the share cut in the iterations; gamma alpha must be less than 1.
     mu : float, at least 1, optional
         Incoherence of L: its leverages are at most mu^2 rank/n and mu^2 rank/d. If given, rows of U
-        and V are kept as short as that allows, as in the paper; by default they are left alone.
+        and V are shortened accordingly, as in the paper. By default they are left alone.
     center : bool
-        Whether the median of each column is subtracted first.
+        Whether to subtract the median of each column first.
     max_iter : int
-        Iterations allowed.
+        Largest number of iterations.
     tol : float
-        The iterations end when L moves by less than this share of it.
+        The iterations end when L moves by less than this share of its size.
 
     Returns
     -------
     Split
         `low_rank` is L and `rest` is S, both about `mean`. Directions and singular values are
-        those of L. No row is dropped: `support` is all of them. With an `alpha` above the share of
-        bad entries `rest` has good entries too; there they are as small as the accuracy.
+        those of L. No row is dropped: `support` is all of them. If `alpha` is larger than the
+        share of bad entries, `rest` has good entries too, where it is as small as the accuracy.
 
     Notes
     -----
     Departures from the paper. The step, 0.5 over the largest singular value of the start, and gamma
-    = 1.5 are those of the authors' code and its example; constants for which the theorem is proved
-    are safer and slower. Of 48 tables with bad entries, of 2 shapes, ranks 2 and 5, shares of 0.02
-    to 0.1, `alpha` once and twice the share and singular values of one or several sizes, 42 are
-    found in 1000 iterations. With gamma = 1 it is 44, with 2 it is 38, with a step of 1/36 it is 8.
-    Rows of U and V are not shortened unless `mu` is told, as in the authors' code, for who has X
-    does not know it; told the true one, 45 are found. The start cuts the share alpha, as in the
-    paper; the authors' code cuts the larger one there, too. The paper ends after a number of
-    iterations, the code when the residual is a share 2e-4 of X; here L has to come to rest.
+    = 1.5 are those of the authors' code and its example. The constants for which the theorem is
+    proved are safer and slower. Of 48 tables with bad entries, with 2 shapes, ranks 2 and 5, shares
+    of 0.02 to 0.1, `alpha` equal to the share or twice as large, and singular values of one or
+    several sizes, 42 are found in 1000 iterations. With gamma = 1 it is 44, with 2 it is 38, with a
+    step of 1/36 it is 8. As in the authors' code, rows of U and V are not shortened unless `mu` is
+    given, because it is usually unknown. With the true mu, 45 are found. The start cuts the share
+    alpha, as in the paper. The authors' code cuts the larger share there too. The paper ends after
+    a number of iterations, and the code when the residual is a share 2e-4 of X. Here L has to
+    settle.
 
     See Also
     --------

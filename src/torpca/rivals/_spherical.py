@@ -13,13 +13,13 @@ from torpca.rivals._span import leading, row_space, unit_rows
 
 
 def spherical_pca(X: Any, rank: int, *, center: bool = True) -> RobustSubspace:
-    """Principal directions of the rows' directions: every row is one unit long.
+    """Principal directions of the rows after scaling them to length one.
 
     Top eigenvectors of sum_i u_i u_i' with u_i = (x_i - m)/||x_i - m||, where m is the spatial
-    median of the rows. Of elliptical rows these are the principal directions; rows of any length
-    weigh the same, so a share f of bad rows tilts them by an angle of the order of f.
+    median of the rows. For elliptical rows these are the principal directions. Rows of any length
+    count equally, so a share f of bad rows tilts them by an angle of the order of f.
 
-    Cost: that of one PCA. Prefer it as a start, and where rows differ in length alone.
+    Cost: one PCA. Prefer it as a start, or if rows differ only in length.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def spherical_pca(X: Any, rank: int, *, center: bool = True) -> RobustSubspace:
     rank : int
         Dimension of the subspace.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
 
     Returns
     -------
     RobustSubspace
-        No row is dropped. There are fewer directions than `rank` if the rows have no more.
+        No row is dropped. There are fewer directions than `rank` if the rows span fewer.
 
     References
     ----------

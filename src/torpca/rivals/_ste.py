@@ -32,26 +32,27 @@ def ste(
     max_iter: int = 500,
     tol: float = 1e-10,
 ) -> RobustSubspace:
-    """Tyler's scatter matrix, made round and small outside a subspace in every iteration.
+    """Tyler's scatter matrix, made isotropic and small outside a subspace in every iteration.
 
     Repeats S <- sum_i x_i x_i' / (x_i' S^-1 x_i), then replaces the d - rank smallest eigenvalues
-    of S by `gamma` times their mean, and returns the top eigenvectors. Being round outside, it
-    weighs rows by their distance from the subspace, as `fms` does; being small, it does so sooner.
+    of S by `gamma` times their mean, and returns the top eigenvectors. Because S is isotropic
+    outside the subspace, rows are weighted by their distance from it, as in `fms`. Because it is
+    small there, this happens sooner.
 
-    How far it reaches is told by (n1/rank) / (n0/(d - rank)) for n1 rows in the subspace and n0
-    beyond it. Without noise and with bad rows in all directions alike, Tyler's estimator finds the
-    subspace when this is more than 1, and this one, from either start, when it is more than gamma.
-    Where bad rows are long in some directions, the theorem asks for a start near the subspace. The
-    identity is none: those directions win although the ratio is more than 1. Tyler's estimator is
-    one where it is near the truth itself, and with noise the subspace found from it is better than
-    Tyler's. But a line or a cluster with more than a share 1/d of the rows wins Tyler's estimator,
-    and with noise all that starts from it. From the identity they win only with more rows than one
-    direction of the good ones.
+    Its reach depends on the ratio (n1/rank) / (n0/(d - rank)) for n1 rows in the subspace and n0
+    beyond it. Without noise and with bad rows in all directions, Tyler's estimator finds the
+    subspace if the ratio is more than 1, and STE, from either start, if it is more than gamma. If
+    bad rows are long in some directions, the theorem requires a start near the subspace. The
+    identity is not one: these directions win although the ratio is more than 1. Tyler's estimator
+    is one if it is close to the truth itself, and with noise the result is then better than
+    Tyler's. But a line or a cluster with more than a share 1/d of the rows defeats Tyler's
+    estimator and, with noise, everything that starts from it. From the identity, they win only with
+    more rows than one direction of the good rows has.
 
     Cost: n m^2 + m^3 per iteration, where m is the number of dimensions the rows span; tens of
     iterations for each gamma, and for Tyler's estimator if it is the start. From the identity,
-    prefer it to `tyler` where some bad rows may form a line or a cluster; where bad rows may be
-    long in some directions, only from Tyler's estimator. Where you do not know, compare both.
+    prefer it to `tyler` if some bad rows may form a line or a cluster. From Tyler's estimator,
+    prefer it if bad rows may be long in some directions. If you do not know, compare both.
 
     Parameters
     ----------
@@ -62,39 +63,40 @@ def ste(
     start : {"identity", "tyler"}
         First scatter matrix: the identity, or Tyler's.
     gamma : float in (0, 1], or several, optional
-        Factor on the eigenvalues beyond the subspace. Smaller values find it among more bad rows,
-        and are quicker to settle on a wrong one. Of several, one is chosen: for each the distances
-        of the rows of length one from its subspace are computed, and the subspace with the most
-        rows nearer than the median of all these distances is taken, the first of equals. This needs
-        half of the rows to be good. Default: 1/3, as long as half of the rows are enough for it,
-        d - rank >= rank/3; otherwise one of 1/2, 1/4, 1/6, 1/7, 1/8, 1/9 and 1/10.
+        Factor on the eigenvalues beyond the subspace. Smaller values find the subspace among more
+        bad rows, but settle on a wrong one more easily. One of several is chosen as follows:
+        compute the distances of the rows, scaled to length one, from each subspace, and take the
+        subspace with the most rows nearer than the median of all these distances, or the first of
+        equals. This needs half of the rows to be good. By default 1/3 if half of the rows are
+        enough for it, that is, if d - rank >= rank/3; otherwise one of 1/2, 1/4, 1/6, 1/7, 1/8, 1/9
+        and 1/10.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     max_iter : int
-        Iterations allowed, for each gamma and for Tyler's estimator.
+        Largest number of iterations, for each gamma and for Tyler's estimator.
     tol : float
-        The loop ends when the subspace turns by an angle with a smaller sine, and the scatter
-        matrix changes by less than this share of its norm.
+        The loop ends when the subspace turns by an angle whose sine is smaller than this, and the
+        scatter matrix changes by less than this share of its norm.
 
     Returns
     -------
     RobustSubspace
         No row is dropped. Iterations are those with the gamma in `parameters`. The objectives of
-        its history are Tyler's, mean_i log(x_i' S^-1 x_i) + log(det S)/m for rows of length one;
-        they need not fall.
+        its history are Tyler's, mean_i log(x_i' S^-1 x_i) + log(det S)/m for rows of length one.
+        They need not fall.
 
     Notes
     -----
     Departures from the paper. Eigenvalues are kept above 1e-15 of the largest, so that distances
-    are finite, where the authors' code adds 1e-10 or 1e-15 times the identity. Rows nearer than
-    1e-12 count as equally near when gamma is chosen, or rounding would choose. The authors take
-    gamma = 1/3 for a subspace of rank 6 in many dimensions and choose among seven for hyperplanes,
-    but give no rule when to do which. The one above is ours: on the 15 cells of
-    `benchmarks.recovery` 1/3 and the chosen gamma are at the oracle in the same 10.
+    are finite. The authors' code adds 1e-10 or 1e-15 times the identity instead. Rows nearer than
+    1e-12 count as equally near when gamma is chosen, because otherwise rounding would choose. The
+    authors use gamma = 1/3 for a subspace of rank 6 in many dimensions and choose among seven
+    values for hyperplanes, but give no rule. The rule above is ours: on the 15 cells of
+    `benchmarks.recovery`, 1/3 and the chosen gamma are at the oracle in the same 10.
 
-    The authors' code starts from the identity, their theorem from Tyler's estimator. On the same
-    cells the identity is at the oracle in 10 and Tyler's start in 7; without noise they are exact
-    in 10 and 11. So the identity is the default.
+    The authors' code starts from the identity, and their theorem from Tyler's estimator. On the
+    same cells the identity is at the oracle in 10 and Tyler's start in 7. Without noise they are
+    exact in 10 and 11. So the identity is the default.
 
     References
     ----------

@@ -39,20 +39,20 @@ def sparse_hr_pca(
 ) -> RobustSubspace:
     """Sparse directions of the good rows: HR-PCA around sparse PCA.
 
-    The loop of `hr_pca` with sparse directions in place of principal ones. One after the other they
-    are local maxima of
+    This is the loop of `hr_pca` with sparse directions instead of principal ones. Each direction is
+    a local maximum of
 
         v'Gv  over  ||v|| = 1, at most n_nonzero entries of v not zero
 
-    with G the Gram matrix of the rows that are left, by power iterations that keep the
-    n_nonzero largest entries; after each direction G becomes (I - vv')G(I - vv').
+    where G is the Gram matrix of the remaining rows, found by power iterations that keep the
+    n_nonzero largest entries. After each direction, G becomes (I - vv')G(I - vv').
 
-    The bound of `hr_pca` holds with the variance along the best sparse directions in place
-    of the largest possible, times the share of it that the iterations reach on the rows left.
+    The bound of `hr_pca` holds with the variance along the best sparse directions instead of the
+    largest possible variance, times the share of it that the iterations reach on these rows.
 
     Cost: O(t (n d rank + rank d^2 p)) with t of the order of 1/step and p power iterations, tens
-    of them; memory d^2. Prefer it where directions are to be read, or where n is too small beside d
-    for dense ones.
+    of them; memory d^2. Prefer it if you want to interpret directions, or if n is too small
+    compared with d for dense ones.
 
     Parameters
     ----------
@@ -61,18 +61,18 @@ def sparse_hr_pca(
     rank : int
         Number of directions.
     n_nonzero : int, optional
-        Entries of a direction that may differ from zero. Default: the least number with which
-        the directions keep 95 % of the variance that the rows left by `hr_pca` have along
-        their principal directions.
+        Number of nonzero entries of a direction. By default the smallest number with which the
+        directions keep 95 % of the variance that the rows left by `hr_pca` have along their
+        principal directions.
     fraction : float in [0, 1/2)
         Share of the rows that may be bad. With 0 this is ordinary sparse PCA.
     step : float in [0, 1)
-        Share of the variance along the directions that leaves before they are computed again. 0:
-        one row at a time.
+        Share of the variance along the directions that leaves before they are computed again. 0
+        removes one row at a time.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     max_iter : int, optional
-        Iterations allowed. Default: as many as the theorem of `hr_pca` asks for.
+        Largest number of iterations. By default as many as the theorem of `hr_pca` requires.
     random_state : int
         Seed of the draws.
 
@@ -81,7 +81,7 @@ def sparse_hr_pca(
     RobustSubspace
         `components` have length one but are in general not orthogonal. `singular_values` are the
         lengths of the kept rows' coordinates ||Xv||, largest first. `support` are the rows that
-        were left at the iterate returned.
+        were left at this iterate.
 
     References
     ----------
@@ -139,20 +139,20 @@ def nonnegative_hr_pca(
 ) -> RobustSubspace:
     """Non-negative directions of the good rows: HR-PCA around non-negative PCA.
 
-    The loop of `hr_pca` with directions of which no entry is negative. One after the other they
-    are local maxima of
+    This is the loop of `hr_pca` with directions that have no negative entries. Each direction is a
+    local maximum of
 
         v'Gv  over  ||v|| = 1, v >= 0
 
-    with G the Gram matrix of the rows that are left, by power iterations that set negative
-    entries to zero; after each direction G becomes (I - vv')G(I - vv').
+    where G is the Gram matrix of the remaining rows, found by power iterations that set negative
+    entries to zero. After each direction, G becomes (I - vv')G(I - vv').
 
-    The bound of `hr_pca` holds with the variance along the best non-negative directions in place of
-    the largest possible, times the share of it that the iterations reach on the rows left.
+    The bound of `hr_pca` holds with the variance along the best non-negative directions instead of
+    the largest possible variance, times the share of it that the iterations reach on these rows.
 
     Cost: O(t (n d rank + rank d^2 p)) with t of the order of 1/step and p power iterations, tens
-    of them; memory d^2. Prefer it where directions are mixtures in which nothing can be
-    subtracted, as of spectra.
+    of them; memory d^2. Prefer it if rows are mixtures in which nothing is subtracted, such as
+    spectra.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ def nonnegative_hr_pca(
     fraction : float in [0, 1/2)
         Share of the rows that may be bad. With 0 this is ordinary non-negative PCA.
     step : float in [0, 1)
-        Share of the variance along the directions that leaves before they are computed again. 0:
-        one row at a time.
+        Share of the variance along the directions that leaves before they are computed again. 0
+        removes one row at a time.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     max_iter : int, optional
-        Iterations allowed. Default: as many as the theorem of `hr_pca` asks for.
+        Largest number of iterations. By default as many as the theorem of `hr_pca` requires.
     random_state : int
         Seed of the draws.
 
@@ -177,7 +177,7 @@ def nonnegative_hr_pca(
     RobustSubspace
         `components` have length one and no negative entry, and are in general not orthogonal.
         `singular_values` are the lengths of the kept rows' coordinates ||Xv||, largest first.
-        `support` are the rows that were left at the iterate returned.
+        `support` are the rows that were left at this iterate.
 
     References
     ----------

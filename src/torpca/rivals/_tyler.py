@@ -27,22 +27,22 @@ def tyler(
     max_iter: int = 500,
     tol: float = 1e-10,
 ) -> RobustSubspace:
-    """Top eigenvectors of Tyler's scatter matrix, which does not see the lengths of rows.
+    """Top eigenvectors of Tyler's scatter matrix, which does not depend on the lengths of rows.
 
-    Solves S = (m/n) sum_i x_i x_i' / (x_i' S^-1 x_i) with tr S = m by repeating it, from the
-    identity; m is the number of dimensions the rows span. Over all elliptical distributions its
-    largest asymptotic variance is the least there can be. Without noise it finds the subspace of
-    the good rows if they are more than a share rank/m of all and no other subspace has more than
-    its share; S then shrinks to that subspace. A line with more than a share 1/m of the rows is as
-    strong.
+    Solves S = (m/n) sum_i x_i x_i' / (x_i' S^-1 x_i) with tr S = m by fixed-point iteration from
+    the identity, where m is the number of dimensions the rows span. Among all estimators, its
+    largest asymptotic variance over elliptical distributions is the smallest. Without noise it
+    finds the subspace of the good rows if they are more than a share rank/m of all rows and no
+    other subspace has more than its share. S then shrinks to that subspace. A line with more than a
+    share 1/m of the rows is just as strong.
 
-    With no more rows than dimensions every choice of weights solves the equation. Then, or when
-    told to, a share of the identity is mixed in before the trace is set,
+    If there are no more rows than dimensions, every choice of weights solves the equation. Then, or
+    if `shrinkage` is given, a share of the identity is added before the trace is set,
     S <- (1 - shrinkage) (m/n) sum_i x_i x_i' / (x_i' S^-1 x_i) + shrinkage I, which has one
     solution for any number of rows.
 
-    Cost: n m^2 + m^3 per iteration, tens of iterations. Prefer it where directions are isotropic
-    up to a linear map, as bad rows in all directions are; not where they form lines or clusters.
+    Cost: n m^2 + m^3 per iteration, tens of iterations. Prefer it if bad rows are isotropic up
+    to a linear map, not if they form lines or clusters.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def tyler(
     shrinkage : float in [0, 1), optional
         Share of the identity. Default: 0 with more rows than dimensions they span, else 0.1.
     center : bool
-        Whether rows are measured from their spatial median; else from zero.
+        Whether to measure rows from their spatial median instead of from zero.
     max_iter : int
-        Iterations allowed.
+        Largest number of iterations.
     tol : float
-        The loop ends when the subspace turns by an angle with a smaller sine, and the scatter
-        matrix changes by less than this share of its norm.
+        The loop ends when the subspace turns by an angle whose sine is smaller than this, and the
+        scatter matrix changes by less than this share of its norm.
 
     Returns
     -------
