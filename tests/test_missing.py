@@ -55,6 +55,16 @@ def test_the_subspace_is_at_the_oracle(family, fraction, missing):
     assert_at_the_oracle(family, fraction, missing, seed=0)
 
 
+def test_the_subspace_of_many_rows_is_at_the_oracle():
+    """Of which a part goes first, and more of them next; most of the holes in a few columns."""
+    made = planted("e", 0.05, 7000, 500, 2, noise=0.1)
+    X = holed(made.X, 0.02)
+    X[:, :50] = np.where(np.isnan(holed(X[:, :50], 0.4, 1)), np.nan, X[:, :50])
+    model = OutlierRobustPCA(2).fit(X)
+    least = subspace_error(oracle(X[~made.outliers], 2), made.basis)
+    assert subspace_error(model.components_.T, made.basis) <= 1.05 * least
+
+
 @pytest.mark.study
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("missing", [0.05, 0.2, 0.4])
