@@ -55,6 +55,27 @@ def test_the_subspace_is_at_the_oracle(family, fraction, missing):
     assert_at_the_oracle(family, fraction, missing, seed=0)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_column_that_is_mostly_empty_spoils_nothing_with_few_features(seed):
+    """As many directions as a row has cells fit anything: those that have the cell looked bad."""
+    made = make_outlier_subspace(300, 10, 4, 0.1, noise=0.05, random_state=seed)
+    X = made.X.copy()
+    X[np.random.default_rng(seed).random(300) < 0.7, seed] = np.nan
+    with pytest.warns(RuntimeWarning, match="few numbers"):
+        model = OutlierRobustPCA(4).fit(X)
+    assert np.mean(model.predict(X)[~made.outliers] == -1) < 0.05
+
+
+def test_the_subspace_of_many_rows_is_at_the_oracle():
+    """Of which a part goes first, and more of them next; most of the holes in a few columns."""
+    made = planted("e", 0.05, 7000, 500, 2, noise=0.1)
+    X = holed(made.X, 0.02)
+    X[:, :50] = np.where(np.isnan(holed(X[:, :50], 0.4, 1)), np.nan, X[:, :50])
+    model = OutlierRobustPCA(2).fit(X)
+    least = subspace_error(oracle(X[~made.outliers], 2), made.basis)
+    assert subspace_error(model.components_.T, made.basis) <= 1.05 * least
+
+
 @pytest.mark.study
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("missing", [0.05, 0.2, 0.4])
@@ -254,6 +275,7 @@ def test_rows_that_are_all_the_same():
 
 
 @pytest.mark.filterwarnings("ignore:OutlierRobustPCA. half of the rows are equal")
+@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. the good rows spread in 1 directions")
 def test_rows_that_coincide():
     rows, bad = coinciding_rows()
     rows[[0, 1, 2], [3, 4, 5]] = np.nan

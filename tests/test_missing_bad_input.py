@@ -98,7 +98,8 @@ def test_infinity_is_named_among_holes(X, whole):
     X[7, 3] = X[21, 0] = np.inf
     X[22, 1] = -np.inf
     wanted = "infinity in 3 of 60 rows, first in row 7, column 3. NaN stands for a cell that is"
-    for method in (OutlierRobustPCA(2).fit, whole.predict, whole.distances, whole.impute):
+    fits = (OutlierRobustPCA(2).fit, OutlierRobustPCA(2, scale=True).fit)
+    for method in (*fits, whole.predict, whole.distances, whole.impute):
         assert wanted in said(lambda method=method: method(X))
     assert "replace infinity by NaN" in said(lambda: whole.predict(X))
     X[np.isinf(X)] = np.nan

@@ -103,10 +103,17 @@ def test_a_model_of_whole_rows_fills_holes(full):
 def test_arrays(model, X):
     expected = model.impute(X)
     assert type(expected) is np.ndarray
-    for rows in (X.tolist(), np.asfortranarray(X), np.ma.masked_invalid(X)):
+    for rows in (X.tolist(), np.asfortranarray(X)):
         filled = model.impute(rows)
         assert type(filled) is np.ndarray
         np.testing.assert_allclose(filled, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_masked_arrays_stay_with_nothing_masked(model, X):
+    filled = model.impute(np.ma.masked_invalid(X))
+    assert isinstance(filled, np.ma.MaskedArray)
+    assert not np.ma.is_masked(filled)
+    np.testing.assert_allclose(filled.data, model.impute(X), rtol=1e-9, atol=1e-9)
 
 
 def test_single_precision_stays(model, X):
@@ -128,12 +135,35 @@ def test_tensors(model, X):
     assert model.impute(torch.asarray(X.astype(np.float32))).dtype == torch.float32
 
 
-def test_dask_becomes_numpy(model, X):
-    X = X[:300]
-    rows = pytest.importorskip("dask.array").from_array(X, chunks=(70, D))
-    filled = model.impute(rows)
-    assert type(filled) is np.ndarray
-    np.testing.assert_allclose(filled, model.impute(X), rtol=1e-12)
+def test_dask_arrays_are_filled_when_they_are_computed(model, X):
+    da, X = pytest.importorskip("dask.array"), X[:300]
+    rows = da.concatenate(  # one chunk has no rows
+        [da.from_array(X[:70], chunks=(35, D)), da.zeros((0, D)), da.from_array(X[70:])]
+    )
+    filled, errors = model.impute(rows, return_std=True)
+    assert isinstance(filled, da.Array)
+    assert filled.chunks == rows.chunks
+    expected, wanted = model.impute(X, return_std=True)
+    np.testing.assert_allclose(filled.compute(), expected, rtol=1e-12)
+    np.testing.assert_allclose(errors.compute(), wanted, rtol=1e-12)
+
+
+def test_dask_frames_stay_with_one_type_in_all_partitions(X):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = frame_of(X[300:600]).reset_index(drop=True)
+    frame["x0"] = np.where(np.arange(300) == 3, -999, 7)
+    frame["x1"] = pd.array(np.arange(300) % 3, dtype="Int64")
+    frame.loc[250, "x1"] = pd.NA
+    rows = dd.from_pandas(frame, npartitions=2)
+    model = OutlierRobustPCA(K, missing_values=-999).fit(rows)
+    filled, errors = model.impute(rows, return_std=True)
+    assert type(filled) is type(rows)
+    expected, wanted = (
+        OutlierRobustPCA(K, missing_values=-999).fit(frame).impute(frame, return_std=True)
+    )
+    pd.testing.assert_frame_equal(filled.compute(), expected)
+    pd.testing.assert_series_equal(filled.dtypes, expected.dtypes)
+    np.testing.assert_allclose(errors.compute(), wanted, rtol=1e-6)
 
 
 def frame_of(X):
@@ -168,8 +198,17 @@ def test_pandas_keeps_nullable_and_boolean_columns(X):
     filled = model.impute(frame)
     assert str(filled.dtypes["x0"]) == "bool"
     assert str(filled.dtypes["x1"]) == "Int64"
+    assert str(filled.dtypes["x2"]) == "Float64"
     pd.testing.assert_series_equal(filled["x1"], frame["x1"])
     assert not filled.isna().any(axis=None)
+
+
+@pytest.mark.parametrize("kind", ["Float32", "float[pyarrow]", "double[pyarrow]"])
+def test_pandas_keeps_types_that_have_nulls(X, kind):
+    if "pyarrow" in kind:
+        pytest.importorskip("pyarrow")
+    frame = frame_of(X[300:600]).astype(kind)
+    assert set(map(str, OutlierRobustPCA(K).fit(frame).impute(frame).dtypes)) == {kind}
 
 
 def test_pandas_keeps_large_whole_numbers(X):

@@ -247,3 +247,24 @@ def test_judges_better_than_rows_filled_with_medians(good):
     wrong = np.mean(flagged(model, rows) != bad)
     assert wrong < 0.03
     assert np.mean(flagged(by_medians, rows) != bad) > 3 * wrong
+
+
+# ---- quick ways to the same numbers --------------------------------------------------------------
+
+
+def test_distances_are_those_of_the_rows_once_they_are_filled(model, X, good):
+    rows = np.vstack([X, good[:50]])  # some that have all of their cells
+    filled = model.subspace_.completion().completed(np, rows)
+    C = filled - model.mean_
+    Y = C @ model.components_.T
+    few = np.count_nonzero(~np.isnan(rows), axis=1) <= K
+    for found, expected in zip(
+        model.distances(rows),
+        (
+            np.linalg.norm(Y / np.sqrt(model.explained_variance_), axis=1),
+            np.linalg.norm(C - Y @ model.components_, axis=1),
+        ),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found[~few], expected[~few], rtol=1e-10)
+        assert np.all(np.isnan(found[few]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from torpca._missing.cells import WithoutCells, judged_cells, without_bad_cells
 from torpca._missing.check import infinite, name_of
 from torpca._missing.completion import Completion, Filled
 from torpca._missing.fit import RowsFit, freedom_of
-from torpca._missing.impute import impute_like
-from torpca._sources import RowSource
+from torpca._missing.impute import impute_chunks, impute_like
+from torpca._sources import RowSource, as_source
 from torpca._sources.base import Array, Floats, Rows
+from torpca._sources.dask import is_dask
 from torpca._sources.views import Zeroed
 from torpca._stats.sentinels import sentinels
 from torpca._warn import warn
@@ -63,8 +65,8 @@ class Holes:
         Returns
         -------
         X_filled : the kind of X, of shape (n_samples, n_features)
-            All other cells are unchanged. A Dask array becomes a NumPy array.
-        std : ndarray of shape (n_samples, n_features), if `return_std`
+            All other cells are unchanged. Chunks of Dask are filled when they are computed.
+        std : array of shape (n_samples, n_features), if `return_std`
             Standard error of each filled cell for good rows, from the noise of the cell and from
             the scores, which are estimated from the observed cells. Zero elsewhere.
 
@@ -82,9 +84,11 @@ class Holes:
         """
         source = self._opened(X)
         self._whole(source)
-        model = self._completion()
-        rows = without_bad_cells(source, model) if bad_cells else source
-        return impute_like(X, rows, model, return_std)
+        if is_dask(X):
+            fill = partial(self._impute, bad_cells=bad_cells)
+            marked = bad_cells or self.missing_values is not None
+            return impute_chunks(X, source.dtype, fill, return_std, marked=marked)
+        return self._impute(X, bad_cells=bad_cells, return_std=return_std)
 
     def cell_residuals(self, X: Any) -> npt.NDArray[Any]:
         """Return the standardised distance of each cell from what the rest of its row predicts.
@@ -111,6 +115,12 @@ class Holes:
         return source.export(source.sweep(kernel)[0][0])
 
     # ---- how ------------------------------------------------------------------------------------
+
+    def _impute(self, X: Any, *, bad_cells: bool, return_std: bool = False) -> Any:
+        """`impute` of rows that were looked at before."""
+        source, model = self._marked(as_source(X)), self._completion()
+        rows = without_bad_cells(source, model) if bad_cells else source
+        return impute_like(X, rows, model, return_std)
 
     def _marked(self, source: RowSource) -> RowSource:
         """The rows, NaN where a number stands for a missing value."""

@@ -319,7 +319,9 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         if found.completion is not None:  # rows as this fit completes them, not the one before
             if self.cells:
                 self.cell_outliers_ = cell_outliers(source, self._completion())
-            magnitudes = Zeroed(source).magnitudes()
+            magnitudes = found.sizes
+            if magnitudes is None or origin is not None or self._feature_scale is not None:
+                magnitudes = Zeroed(source).magnitudes()  # in the unit of the data
             source = self._view(source, None if self.cells else found.n_observed)
             distances = self._distances(source, magnitudes)
         self._store_distances(

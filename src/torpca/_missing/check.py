@@ -30,6 +30,8 @@ class Holes(NamedTuple):
     """Number of cells that each row has, (n,)."""
     shares: Floats
     """Share of the rows of weight that have each feature, (d,)."""
+    sizes: Floats
+    """Largest absolute entry of each row that is there, (n,); zero if none is."""
 
 
 def check_holes(source: RowSource, weights: Floats) -> Holes:
@@ -39,14 +41,18 @@ def check_holes(source: RowSource, weights: Floats) -> Holes:
     """
     if not source.takes_holes:
         check_finite(source)  # says where
-    there = (weights > 0).astype(np.float64)
+    # Blocks in NumPy have fewer rows and features than float32 can count.
+    there, ones = (w.astype(np.float32) for w in (weights > 0, np.ones(source.shape[1])))
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-        missing = xp.isnan(block)
-        observed = xp.astype(~missing, xp.float64)
-        size = xp.max(zero_where(xp, missing, xp.abs(block)), axis=1)
-        by_feature = place(xp, there[rows], block) @ observed
-        return (observed @ place(xp, np.ones(block.shape[1]), observed), size), (by_feature,)
+        missing, size = xp.isnan(block), xp.abs(block)
+        observed = xp.astype(~missing, xp.float32 if xp is np else xp.float64)
+        kind = np.float32 if xp is np else np.float64
+        by_feature = place(xp, there[rows].astype(kind, copy=False), block) @ observed
+        by_row = observed @ place(xp, ones.astype(kind, copy=False), block)
+        if xp is np:  # passes NaN over
+            return (by_row, np.fmax.reduce(size, axis=1, initial=0.0)), (by_feature,)
+        return (by_row, xp.max(zero_where(xp, missing, size), axis=1)), (by_feature,)
 
     (by_row, sizes), (by_feature,) = source.sweep(kernel)
     endless = np.flatnonzero(np.isinf(sizes))
@@ -55,7 +61,7 @@ def check_holes(source: RowSource, weights: Floats) -> Holes:
     shares = by_feature / max(float(np.sum(there)), 1.0)
     check_columns(source, shares)
     check_sizes(sizes[(weights > 0) & (by_row > 0)])
-    return Holes(by_row.astype(np.intp), shares)
+    return Holes(by_row.astype(np.intp), shares, sizes)
 
 
 def check_sizes(sizes: Floats) -> None:

@@ -10,8 +10,19 @@ import numpy.typing as npt
 
 from torpca._core.subspace import norm
 from torpca._sources import RowSource
-from torpca._sources.base import Array, Floats, Mask, Rows, cube_root, place, row_norms
-from torpca._sources.views import View
+from torpca._sources.base import (
+    Array,
+    Floats,
+    Mask,
+    Rows,
+    cube_root,
+    place,
+    row_norms,
+    row_squares,
+    score_rows,
+)
+from torpca._sources.tall import tall_matmul
+from torpca._sources.views import Centered, View, Zeroed
 
 # Share of the largest deviation below which noise is rounding, and scores would have no prior.
 ROUNDING = 1e-7
@@ -83,7 +94,7 @@ class Completion:
         factors = self.V[:, i] * self.V[:, j]
         if extra is not None:
             factors = np.column_stack([factors, extra])
-        products = (observed @ place(xp, factors, observed)).T
+        products = tall_matmul(xp, observed, factors).T
         at = np.zeros((k, k), dtype=np.intp)
         at[i, j] = at[j, i] = np.arange(len(i))
         A = xp.take(products, place(xp, at.ravel(), observed), axis=0)
@@ -107,7 +118,7 @@ class Completion:
         if k == 0:
             return Fitted(C[:, :0], xp.zeros_like(C), C, observed, count, share)
         V = place(xp, self.V, C)
-        scores = solved(xp, A, (C @ V).T).T
+        scores = solved(xp, A, tall_matmul(xp, C, self.V).T).T
         fitted = scores @ V.T
         C -= fitted
         C *= observed
@@ -161,6 +172,28 @@ class Completion:
         Z = zero_where(np, np.isnan(Z), Z)
         Z += values
         return Z
+
+    def distances(self, block: Floats, s: Floats) -> tuple[Floats, Floats]:
+        """What `score_rows` says of rows (n, d) once they are completed, about the mean, (n,) each.
+
+        A completed row is z = V y + f rest, and V'rest = P y by the equations that y solves. So
+        V'z = (1 + f P) y, and ||z - VV'z||^2 = f^2 (||rest||^2 - ||P y||^2): z need not be formed.
+        """
+        assert self.freedom is not None
+        scores, orthogonal = np.empty(len(block)), np.empty(len(block))
+        holed = np.isnan(block @ np.zeros(block.shape[1]))
+        if not holed.all():
+            scores[~holed], orthogonal[~holed] = score_rows(
+                np, block[~holed] - self.mean, self.V, s
+            )
+            block = block[holed]
+        f = self.fitted(np, block)
+        factor = self.factor(np, f, self.freedom)
+        shrunk = f.scores * self.prior
+        squares = row_squares(np, f.rest) - row_squares(np, shrunk)
+        scores[holed] = row_norms(np, (f.scores + factor[:, None] * shrunk) / s)
+        orthogonal[holed] = factor * np.sqrt(np.maximum(squares, 0.0))
+        return scores, orthogonal
 
     def in_unit(self, xp: Any, Z: Array) -> Array:
         """Rows in the unit of the data, of rows about the mean in that of the model, in place."""
@@ -296,12 +329,11 @@ class Filled(View):
 
     def magnitudes(self) -> Floats:
         """Largest absolute entry of each row that is there, (n,)."""
+        return Zeroed(self.source).magnitudes()
 
-        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-            size = xp.abs(block)
-            return (xp.max(xp.where(xp.isnan(size), 0.0, size), axis=1),), ()
-
-        return self.source.sweep(kernel)[0][0]
+    def centered(self, mean: Floats) -> RowSource:
+        """View of the rows less `mean`."""
+        return FilledAbout(self, mean)
 
     def missing_cells(self) -> Mask:
         """Mask (n, d) of the cells that were filled."""
@@ -312,6 +344,31 @@ class Filled(View):
         if self._n_observed is None:
             self._n_observed = count_observed(self.source)
         return self._n_observed
+
+
+class FilledAbout(Centered):
+    """Rows with their holes filled, less a common vector."""
+
+    def __init__(self, source: Filled, mean: Floats) -> None:
+        super().__init__(source, mean)
+        self.filled = source
+
+    def scores(self, V: Floats, s: Floats, keep: Mask | None = None) -> tuple[Floats, Floats]:
+        """Incoherence and residual of every row; quickly about the subspace that fills them."""
+        model = self.filled.completion
+        same = np.array_equal(model.mean, self.offset) and np.array_equal(model.V, V)
+        if not same or model.freedom is None or model.scale is not None:
+            return super().scores(V, s, keep)
+
+        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+            if xp is not np:
+                rows_about = model.completed(xp, block) - place(xp, self.offset, block)
+                return score_rows(xp, rows_about, V, s), ()
+            found = [model.distances(block[at], s) for at in in_pieces(np, block)]
+            return tuple(np.concatenate(part) for part in zip(*found, strict=True)), ()
+
+        E, R = self.filled.source.sweep(kernel, keep)[0]
+        return E, R
 
 
 def count_observed(source: RowSource) -> npt.NDArray[np.intp]:

@@ -12,6 +12,7 @@ from torpca._core.subspace import norm, subspace_change
 from torpca._missing.completion import ROUNDING, Completion, in_pieces
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Rows, place, row_norms
+from torpca._sources.tall import tall_matmul, tall_rmatmul
 
 # Most features, and multiplications, with which the products of all features are formed.
 MAX_GRAM, MAX_PRODUCTS = 700, 2e9
@@ -58,11 +59,15 @@ def totals(
         squares = w @ (f.rest * f.rest)
         Z = f.rest
         Z += f.values
-        product = Z if B is None else Z @ place(xp, B, block)
+        if B is None:
+            roots = xp.sqrt(w)[:, None] * Z
+            products = roots.T @ roots  # of one matrix with itself: half the multiplications
+        else:
+            products = tall_rmatmul(xp, Z, w[:, None] * tall_matmul(xp, Z, B)).T
         return (
             xp.sum(w)[None],
             w @ Z,
-            Z.T @ (w[:, None] * product),
+            products,
             squares,
             w @ f.observed,
             (w @ xp.clip(f.count - k, 0.0, None))[None],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from torpca._robust.describe import RobustFit
 from torpca._robust.fit import robust_fit
 from torpca._robust.options import Options
 from torpca._sources import RowSource, as_source
-from torpca._sources.base import Floats
+from torpca._sources.base import Array, Floats, Rows, place
 from torpca._stats.draw import some_rows
 from torpca._stats.limits import LEVEL
 from torpca._words import counted
@@ -32,10 +33,14 @@ ROUNDS = 4
 SETTLED = 0.002
 # ... or of the error that chance makes by which the subspace may move, in the end and before.
 NEAR_CHANCE, ROUGHLY = 0.3, 1.0
+# ... of which a completion by a part of the rows is to leave so much room.
+SAFELY = 2 / 3
 # Largest share of missing cells that is taken for the rate at which moves of EM shrink.
 MOST_MISSING = 0.95
 # Of many rows, a part that holds so many numbers, or rows at least, is fitted first.
 NUMBERS, FEWEST, WORTH_A_PART = 2**20, 2000, 3
+# Rows in which holes are looked for before a fit.
+FIRST_ROWS = 20
 # Rows of a view are held if they take no more than this; else they are made in every pass.
 MOST_BYTES = 2**26
 
@@ -55,18 +60,28 @@ class RowsFit:
     """Number of cells that each row had, (n,); None: all of them."""
     shares: Floats | None = None
     """Share of the rows that have each feature, (d,); None: all have all."""
+    sizes: Floats | None = None
+    """Largest absolute entry of each row that is there, (n,); None: nobody has looked."""
 
 
 def fit_rows(
     source: RowSource, options: Options, sample_weight: Floats, rng: np.random.Generator
 ) -> RowsFit:
     """The robust fit of rows with holes or without."""
-    try:
-        return RowsFit(robust_fit(source, options, sample_weight, rng), source)
-    except NotFiniteError:  # to look for NaN beforehand would cost rows without it a pass
-        holes = check_holes(source, sample_weight)
+    if not begins_with_holes(source):
+        try:
+            return RowsFit(robust_fit(source, options, sample_weight, rng), source)
+        except NotFiniteError:  # to look for NaN beforehand would cost rows without it a pass
+            pass
+    holes = check_holes(source, sample_weight)
     found = fit_with_holes(source, holes.n_observed, options, sample_weight, rng)
-    return replace(found, shares=holes.shares)
+    return replace(found, shares=holes.shares, sizes=holes.sizes)
+
+
+def begins_with_holes(source: RowSource) -> bool:
+    """Whether a cell of the first rows is missing, where looking at them costs nothing."""
+    few = np.arange(min(FIRST_ROWS, source.shape[0]))
+    return source.in_memory and bool(np.isnan(source.take(few)).any())
 
 
 def fit_with_holes(
@@ -99,18 +114,19 @@ def fit_with_holes(
     usual = replace(options, beyond=LEVEL)
     found = fit_with_holes(part, n_observed[rows], usual, sample_weight[rows], rng)
     assert found.completion is not None
-    limit = found.fit.limits["orthogonal"]
     # The part has told bad rows from good ones: what is left is EM, and comes nearer as EM does.
-    rate = missing_share(n_observed, weights, source.shape[1])
-    begun = settled(
-        source,
-        found.completion,
-        weights,
-        center=center,
-        within=limit,
-        share=ROUGHLY,
-        rate=rate,
-    )
+    rate = missing_share(part, weights[rows])
+    begun, enough = found.completion, enough_rows(rate) * np.count_nonzero(weights)
+    if enough > len(rows):
+        begun = settled(
+            source,
+            begun,
+            only(weights, some_rows(weights, int(enough), rng)),
+            center=center,
+            within=found.fit.limits["orthogonal"],
+            share=ROUGHLY,
+            rate=rate,
+        )
     return rounds(source, n_observed, begun, options, sample_weight, rng, rate)
 
 
@@ -168,7 +184,7 @@ def fit_cells(
             break
     assert found.completion is not None
     completion = replace(found.completion, noise=model.noise)
-    return replace(found, completion=completion, shares=holes.shares)
+    return replace(found, completion=completion, shares=holes.shares, sizes=holes.sizes)
 
 
 def completed(source: RowSource, completion: Completion) -> RowSource:
@@ -199,14 +215,35 @@ def judged(sample_weight: Floats, n_observed: npt.NDArray[np.intp], k: int, d: i
     return weights
 
 
-def missing_share(n_observed: npt.NDArray[np.intp], weights: Floats, d: int) -> float:
+def missing_share(source: RowSource, weights: Floats) -> float:
     """Share of the cells of rows of `weights` (n,) that are missing.
 
     EM comes nearer by the share of the information that is missing (Dempster, Laird and Rubin
-    1977), which for many cells in each row is about that of the cells.
+    1977), which for many cells in each row is about that of the cells: column by column, of which
+    this is the root mean square.
     """
-    share = 1.0 - float(weights @ n_observed) / (float(np.sum(weights)) * d)
-    return min(share, MOST_MISSING)
+
+    def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+        return (), (place(xp, weights[rows], block) @ xp.astype(xp.isnan(block), xp.float64),)
+
+    shares = source.sweep(kernel)[1][0] / float(np.sum(weights))
+    return min(float(np.sqrt(np.mean(np.square(shares)))), MOST_MISSING)
+
+
+def enough_rows(rate: float) -> float:
+    """Share of the rows from which a completion is near enough to that from all of them.
+
+    It is off by the error of chance, 1 / share^(1/2) times that of all rows. Of it, the fit of all
+    rows that it completes takes over `to_come(rate)`, which is to be less than NEAR_CHANCE.
+    """
+    return min(1.0, (to_come(rate) / (SAFELY * NEAR_CHANCE)) ** 2)
+
+
+def only(weights: Floats, rows: npt.NDArray[np.intp]) -> Floats:
+    """The weights (n,) of some rows, zero for all others."""
+    out = np.zeros_like(weights)
+    out[rows] = weights[rows]
+    return out
 
 
 def completion_of(

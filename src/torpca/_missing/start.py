@@ -52,7 +52,10 @@ def first_completion(
     short = mean + C / length[:, None]
     short[~observed] = np.nan
     k = 2 * rank + BESIDE if rank is not None else TO_BE_FOUND
-    k = max(1, min(k, d - 1, len(rows) // ROWS_PER_DIRECTION))
+    # Nearly as many as there are features would fit the cells that a row has, whatever they are,
+    # and say nothing of the others.
+    most = min(d - 1, max(rank or 1, d // 2))
+    k = max(1, min(k, most, len(rows) // ROWS_PER_DIRECTION))
     model = by_pairs(np.where(observed, short - mean, 0.0), observed, w, mean, k)
     return settled(as_source(short), model, w, center=center, max_passes=PASSES, share=ROUGHLY)
 

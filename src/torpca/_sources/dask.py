@@ -13,6 +13,16 @@ from torpca._sources.base import Array, Floats, Kernel, Mask, Rows, RowSource, g
 from torpca._warn import warn
 
 
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array or data frame."""
+    return type(X).__module__.split(".")[0] == "dask" and hasattr(X, "to_delayed")
+
+
+def is_dask_frame(X: Any) -> bool:
+    """Whether X is a Dask data frame."""
+    return is_dask(X) and not hasattr(X, "numblocks")
+
+
 class DaskSource(RowSource):
     """Rows of a Dask array. One task per chunk does a whole sweep over that chunk's rows."""
 

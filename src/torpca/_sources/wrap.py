@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from torpca._sources.array import ArraySource
 from torpca._sources.base import RowSource
-from torpca._sources.dask import DaskSource
+from torpca._sources.dask import DaskSource, is_dask, is_dask_frame
 from torpca._sources.entries import ALLOWED, from_objects, of_text, wrong_type
 from torpca._sources.frames import from_frame, labels_of, library_of, pandas_numbers_of_dask
 from torpca._sources.sparse import SparseSource
@@ -45,9 +45,9 @@ def as_source(X: Any, *, block_rows: int | None = None) -> RowSource:
         return X
     if sp.issparse(X):
         return _from_sparse(X)
-    if type(X).__module__.split(".")[0] == "dask" and hasattr(X, "to_delayed"):
+    if is_dask(X):
         names = None
-        if not hasattr(X, "numblocks"):  # a Dask data frame
+        if is_dask_frame(X):
             names = labels_of(X)
             X = pandas_numbers_of_dask(X).to_dask_array(lengths=True)
         _check_shape(X.shape)
