@@ -30,8 +30,9 @@ class Explanations:
         A row is explained by the feature, or the few features, whose replacement by what the
         others predict makes it ordinary: within both limits (reconstruction-based contributions,
         Alcala and Qin 2009, by the Mahalanobis distance of the whole row; several features by
-        forward selection). `contributions` splits a distance among all features instead, and
-        blames those that a bad one is correlated with as well.
+        forward selection). If that takes most features or more than `top`, as of a row that is far
+        out anyway, by those without which the others agree. `contributions` splits a distance among
+        all features instead, and blames those that a bad one is correlated with as well.
 
         Parameters
         ----------
