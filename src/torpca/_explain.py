@@ -75,6 +75,8 @@ class Explanation:
         order = np.argsort(-shares, axis=1, kind="stable")
         at = np.ix_(rows, np.arange(features.shape[1]))
         values = np.take_along_axis(Z, features, axis=1)
+        # A zero is often one only up to rounding, and would be written as 1.11e-16.
+        expected = np.where(np.abs(expected) < 1e-14 * np.abs(values), 0.0, expected)
         low, high = expected - USUAL * spreads, expected + USUAL * spreads
         self.features[at] = np.take_along_axis(cells[features], order, axis=1)
         for column, found in (
