@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
+from torpca._estimators.limits import FittedLimits
 from torpca._reconstruct import RowLaw
 from torpca._shares import parts_of
 from torpca._sources import RowSource
@@ -198,6 +199,7 @@ class Judge:
         self, model: Any, X: Floats, cells: npt.NDArray[np.intp], *, agree: bool = False
     ) -> None:
         self.model, self.X, self.cells, self.agree = model, X, cells, agree
+        self.limits: FittedLimits = model.subspace_.limits
 
     def beyond(self, Z: Floats, rows: Any = slice(None)) -> tuple[Floats, Floats]:
         """Distances of `rows` with the numbers Z in their cells, in units of their limits."""
@@ -206,8 +208,7 @@ class Judge:
         if len(self.cells) < X.shape[1]:
             X = self.model.subspace_.completion().completed(np, X)
         parts = parts_of(self.model, X)
-        score, orthogonal = self.model._relative(parts.score, parts.orthogonal)
-        return score, orthogonal
+        return self.limits.relative(parts.score, parts.orthogonal)
 
     def mended(
         self, law: RowLaw, Z: Floats, rows: npt.NDArray[np.intp], features: npt.NDArray[np.intp]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from torpca._answer import Answer
 from torpca._atomic import atomic_write
 from torpca._causes import because_of, brief_reasons, cause_words, kinds_words, span_words
-from torpca._estimators.labels import UNKNOWN
+from torpca._estimators.limits import UNKNOWN
 from torpca._estimators.settled import still_moving
 from torpca._estimators.words import reason_for_rank, stability_words
 from torpca._missing_words import how_much, missing_summary, what_was_done
