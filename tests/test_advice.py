@@ -29,6 +29,12 @@ def test_units_that_differ_by_orders(load, first):
     assert advice(data.data, list(data.feature_names), scaled=True) == []
 
 
+def test_two_columns_of_seven_can_decide(rng):
+    X, names = table(rng, d=7)
+    (said,) = advice(X * [1, 1000, 0.01, 5, 300, 1, 2], names, scaled=False)
+    assert said.startswith("Columns f1 and f4 hold more than 99.9%")
+
+
 def test_a_bad_row_is_not_a_unit(rng):
     X, names = table(rng)
     X[:20, 3] = 1e6
@@ -47,7 +53,7 @@ def test_constant_columns(rng):
     assert said.startswith("Column f2 has the same value in all rows")
     X[:, 4] = 0.0
     (said,) = advice(X, names, scaled=False)
-    assert said.startswith("Columns f2, f4 have the same value")
+    assert said.startswith("Columns f2 and f4 have the same value")
 
 
 @pytest.mark.parametrize(

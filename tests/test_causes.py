@@ -42,6 +42,25 @@ def test_the_commonest_cause_comes_first_with_its_rows(told):
     assert cause_words(told, first, str).endswith(" expected), rows 121 to 180")
 
 
+def test_a_chance_alarm_of_the_same_sensor_is_not_part_of_its_failure():
+    rng = np.random.default_rng(0)
+    load = rng.standard_normal(600)
+    X = np.column_stack([50 + 8 * load, 80 + 5 * load, 1450 + 30 * load])
+    X += rng.standard_normal(X.shape) * [0.5, 0.5, 2]
+    X[120:180, 2] = 0.0
+    X[[14, 400], 2] -= 20.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        model = OutlierRobustPCA(1, random_state=0).fit(X)
+    times = np.datetime64("2026-01-01T00:00") + np.arange(600) * np.timedelta64(1, "m")
+    found = answer(model, X, names=["flow", "temperature", "rpm"], times_of_rows=times)
+    first, *others = (cause for cause in found.causes if cause.words == "rpm too low")
+    np.testing.assert_array_equal(first.rows, np.arange(120, 180))
+    assert cause_words(found, first, str).endswith(" expected), 2026-01-01 02:00 to 02:59")
+    assert {14, 400} <= {int(row) for cause in others for row in cause.rows}
+    assert all(cause.high - cause.low < 200 for cause in (first, *others))
+
+
 def test_rows_in_line_and_rows_off_in_many_features_have_causes_of_their_own(told):
     by_words = {cause.words: set(cause.rows) for cause in told.causes}
     assert 5 in by_words[IN_LINE]

@@ -54,9 +54,22 @@ def whole(name):
     return Path(name).read_bytes()
 
 
+def test_a_folder_is_not_a_table_and_nothing_in_it_is_read(here, monkeypatch):
+    monkeypatch.setattr("torpca._cli.same.sha256_of", lambda path: pytest.fail("it was read"))
+    (here / "a.csv").write_text(GOOD)
+    refuses(run("fit", "."), "is a folder", "Name a file in it")
+
+
+def test_results_cannot_be_inside_the_data(here):
+    (here / "a.csv").write_text(GOOD)
+    refuses(run("fit", "a.csv", "--out", "a.csv"), "would be inside a.csv", "another --out")
+
+
 FILES = {
     "empty": ("a.csv", lambda: b"", ["is empty"]),
     "names and no rows": ("a.csv", lambda: b"a,b,c\n", ["no rows"]),
+    "lines above the names": ("a.csv", lambda: b"# run 5\na,b\n1,2\n", ["--skip-rows"]),
+    "columns without names": ("a.csv", lambda: b"run 5,,\na,b,c\n1,2,3\n", ["--skip-rows"]),
     "one column": ("a.csv", lambda: b"a\n1\n2\n3\n", ["only one column"]),
     "text only": ("a.csv", lambda: b"a,b\nx,y\nz,w\n", ["no column of numbers"]),
     "ragged": ("a.csv", lambda: b"a,b,c\n1,2,3\n4,5\n6,7,8\n", ["Line 3", "2 cells"]),

@@ -109,3 +109,14 @@ def test_the_number_of_components_is_found_without_a_word(tmp_path, monkeypatch)
     assert done.exit_code == 0, done.output
     assert done.stderr == ""
     assert Path("noise.csv").exists()
+
+
+def test_warnings_call_columns_by_their_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    load = rng.standard_normal((100, 1))
+    X = 1000 + 10 * load * [1, 2, 3] + rng.standard_normal((100, 3))
+    X[:8, 2] = 0.0
+    np.savetxt("plant.csv", X, delimiter=",", header="flow,heat,rpm", comments="")
+    done = run("compare", "plant.csv", "-k", 1, "--methods", "OutlierRobustPCA,PCA")
+    assert "Column 'rpm' has 0 in 8 rows" in done.stdout

@@ -224,3 +224,10 @@ def test_errors_of_a_run(tmp_path, monkeypatch):
     assert "--fraction 0.7 must be" in refused.output
     refused = run("compare", "table.csv", "-k", 2, "--methods", "nonsense")
     assert "--methods: there is no method 'nonsense'" in refused.output
+
+
+def test_both_ways_to_read_a_doubtful_comma_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("a;b\n" + "".join(f"{i},234;{i}\n" for i in range(1, 9)))
+    said = run("fit", "a.csv", "--delimiter", ";").stderr
+    assert said.endswith("Say which: --thousands ',' or --decimal ','.\n")

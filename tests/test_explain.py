@@ -73,6 +73,19 @@ def test_faulty_features_come_first_in_every_case(case):
     assert line(case, 20)["ours"] >= BAR
 
 
+def test_a_fault_in_a_row_that_is_far_out_anyway_is_named_alone(failing):
+    _, model = failing
+    load = np.array([4.0, -4.0, 4.0])
+    X = np.column_stack([50 + 8 * load, 80 + 5 * load, 1450 + 30 * load])
+    X[:2, 2] = 0.0
+    assert model.outlier_types(X).tolist() == ["bad leverage", "bad leverage", "good leverage"]
+    why = model.explain(X)
+    assert why["feature"][:2].tolist() == ["x2", "x2"]
+    assert sorted(why["feature"][2:]) == ["x0", "x1", "x2"]
+    assert np.allclose(why["expected"][:2], 1450 + 30 * load[:2], atol=8)
+    assert np.all(why["high"][:2] - why["low"][:2] < 30)  # given the others, and not of all rows
+
+
 def test_each_flagged_row_is_explained_and_hardly_any_other(failing):
     X, model = failing
     why = model.explain(X)

@@ -201,7 +201,7 @@ def test_rows_of_the_fit_are_known_unless_all_are_judged_as_new():
     # ... and no row of the fit is as far out.
     assert np.all(found["times_limit"] < 0.99 * -model.score_samples(X))
     # Of rows that are new the two graphs say the same.
-    unknown = ~model._has_seen(*model.distances(later))
+    unknown = ~model.subspace_.limits.has_seen(*model.distances(later))
     assert_agrees(model, later[unknown], known_rows=False)
 
 

@@ -100,6 +100,10 @@ def test_files_that_are_none(tmp_path):
         read_table(write(tmp_path, data=[]))
     with pytest.raises(TableError, match=r"line of 2 column names and no rows"):
         read_table(write(tmp_path, data=[["a", "b"]]))
+    with pytest.raises(
+        TableError, match=r"no rows\. .* Sheet 'Notes' was read; .* 'Data' \(--sheet"
+    ):
+        read_table(write(tmp_path, Notes=[["about"]], Data=ROWS))
     cut = write(tmp_path, data=ROWS).read_bytes()
     (tmp_path / "cut.xlsx").write_bytes(cut[: len(cut) // 2])
     with pytest.raises(TableError, match="could not be read as an Excel file"):

@@ -260,6 +260,8 @@ def test_lines_are_counted_in_other_encodings(tmp_path):
 
 
 def test_an_encoding_that_is_not_that_of_the_file(tmp_path):
+    with pytest.raises(TableError, match=r"is not utf-16 text\. .*--encoding"):
+        read_table(csv(tmp_path, b"a,b\n1,2\n"), encoding="utf-16")  # no byte order mark
     for content in (b"a,b\n1,\x81\n", b"a\x81,b\n1,2\n"):
         with pytest.raises(TableError, match=r"is not cp1252 text\. .*--encoding"):
             read_table(csv(tmp_path, content), encoding="cp1252")

@@ -33,3 +33,18 @@ def test_a_gap_would_be_found():
     text = (ROOT / "docs" / "developer.md").read_text()
     assert there() - set(listed(re.sub(r"(?m)^.*_files/.*\n", "", text))) == {"_files/"}
     assert there() - set(listed(text.replace("`_names.py`, ", ""))) == {"_names.py"}
+
+
+def test_what_a_fit_found_is_read_from_its_subspace():
+    # What opens and measures rows is called from outside; a model file restores what it stored.
+    private = re.compile(
+        r"\b(?:model|estimator|fitted)\._(?!check|distances|opened|types_at_fit)\w+"
+    )
+    files = [path for path in SOURCES.rglob("*.py") if path.parent.name != "_estimators"]
+    found = {
+        f"{path.name}: {read}"
+        for path in files
+        if path.name != "_model_file.py"
+        for read in private.findall(path.read_text())
+    }
+    assert not found

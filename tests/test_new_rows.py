@@ -124,7 +124,7 @@ def test_rows_of_the_fit_are_known_where_the_noise_is_rounding(noise, dtype):
     X = (X + 1e3).astype(dtype)
     model = OutlierRobustPCA(3).fit(X)
     for distances in (model._training, model._distances(*model._check(X))):
-        assert model._has_seen(*distances).all()
+        assert model.subspace_.limits.has_seen(*distances).all()
     np.testing.assert_array_equal(model.outlier_types(X), model.outlier_type_)
 
 
@@ -137,8 +137,8 @@ def test_new_rows_have_limits_of_their_own():
     spread = np.sqrt(1 + 1 / new.n + score**2 / (new.n - 1))
     expected = -np.maximum(score / new.score, orthogonal / (new.orthogonal * spread))
     np.testing.assert_allclose(model.score_samples(later), expected)
-    assert not model._has_seen(score, orthogonal).any()
-    assert model._has_seen(*model._training).all()
+    assert not model.subspace_.limits.has_seen(score, orthogonal).any()
+    assert model.subspace_.limits.has_seen(*model._training).all()
     # The same rows as before: limits of the training rows.
     raw = [model.score_distances_ / model.cutoffs_["score"]]
     raw.append(model.orthogonal_distances_ / model.cutoffs_["orthogonal"])
@@ -149,7 +149,7 @@ def test_new_rows_have_limits_of_their_own():
 def test_rows_left_out_of_the_fit_are_new_ones():
     X = clean(60, 20)
     model = OutlierRobustPCA(3).fit(X, leave_out=np.arange(30))
-    seen = model._has_seen(*model._training)
+    seen = model.subspace_.limits.has_seen(*model._training)
     np.testing.assert_array_equal(seen, np.arange(60) >= 30)
 
 
@@ -294,3 +294,18 @@ def test_a_row_whose_distances_no_float_can_hold_is_flagged(n):
     assert model.score_samples(far) == -np.finfo(np.float64).max
     assert model.predict(far) == -1
     assert model.outlier_types(far) == "bad leverage"
+
+
+def test_limits_and_training_distances_can_be_read():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 6))
+    X += 0.1 * rng.standard_normal(X.shape)
+    X[:5] += 3.0
+    model = OutlierRobustPCA(2, random_state=0).fit(X)
+    fitted = model.subspace_
+    stored = model.score_distances_, model.orthogonal_distances_
+    np.testing.assert_array_equal(fitted.training, stored)
+    assert {"score": fitted.limits.score, "orthogonal": fitted.limits.orthogonal} == model.cutoffs_
+    np.testing.assert_array_equal(fitted.limits.types(*fitted.training), model.outlier_type_)
+    np.testing.assert_allclose(fitted.limits.scores(*fitted.training), model.score_samples(X))
+    assert fitted.limits.has_seen(*fitted.training).all()

@@ -247,6 +247,13 @@ def test_the_summary_is_json_and_tells_it_all(told, fitted, X):
     assert flagged.pop("share") == pytest.approx(np.mean(types != "regular"))
     assert flagged.pop("merely_extreme") == flagged["good leverage"]
     assert flagged.pop("off_the_model") == flagged["orthogonal"] + flagged["bad leverage"]
+    plain = told.plain_flagged
+    assert flagged.pop("by_ordinary_pca") == np.count_nonzero(plain)
+    assert flagged.pop("by_both") == np.count_nonzero(plain & (types != "regular"))
+    said = (
+        f"flags {np.count_nonzero(plain)} rows, {np.count_nonzero(plain & told.flagged)} of these "
+    )
+    assert said in summary_text(told)
     assert flagged == {
         kind: np.count_nonzero(types == kind)
         for kind in ("bad leverage", "orthogonal", "good leverage")

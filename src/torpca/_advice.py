@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._sources.base import Floats
-from torpca._words import counted, figures, whole
+from torpca._words import counted, figures, listed, whole
 
 # Rows that are looked at, and columns at most: of more, nobody reads what is said of single ones.
 LOOKED_AT, MOST_COLUMNS = 20_000, 5_000
-# A tenth of the columns with this share of the variance decide, if the spread of the largest of
-# them is so many times the middle one.
-NEARLY_ALL, ORDERS = 0.95, 100.0
+# A few columns, at most this part of them, with this share of the variance decide, if the spread of
+# the largest of them is so many times the middle one.
+A_FEW, NEARLY_ALL, ORDERS = 1 / 3, 0.95, 100.0
 # Fewer rows than this tell little.
 FEW_ROWS = 10
 # Values of a column of classes, at most, and of the others, at least.
@@ -87,9 +87,8 @@ def advice(
 
 def _names(names: Sequence[str], which: npt.NDArray[np.intp]) -> str:
     """Names of a few columns."""
-    shown = ", ".join(names[j] for j in which[:NAMED])
     more = len(which) - NAMED
-    return f"{shown} and {whole(more)} more" if more > 0 else shown
+    return listed([*(names[j] for j in which[:NAMED]), *([f"{whole(more)} more"] * (more > 0))])
 
 
 def _columns(names: Sequence[str], which: npt.NDArray[np.intp]) -> str:
@@ -143,7 +142,7 @@ def _units(
     shares = np.square(spread / spread[order[0]])
     share = np.cumsum(shares[order]) / np.sum(shares)
     count = int(np.searchsorted(share, NEARLY_ALL)) + 1
-    if count > max(1, len(columns) // 10) or spread[order[0]] < ORDERS * middle:
+    if count > max(1, A_FEW * len(columns)) or spread[order[0]] < ORDERS * middle:
         return []
     one = count == 1
     much = f"{share[count - 1]:.1%}" if share[count - 1] < 0.9995 else "more than 99.9%"

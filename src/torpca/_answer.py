@@ -14,7 +14,7 @@ from torpca._advice import LOOKED_AT, advice
 from torpca._bands import is_profile, named_bands
 from torpca._causes import Cause, causes
 from torpca._core.loop import Iteration
-from torpca._estimators.labels import UNKNOWN
+from torpca._estimators.limits import UNKNOWN
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._estimators.stability import Stability
 from torpca._explain import Explanation, explanation
@@ -276,7 +276,7 @@ def references(model: OutlierRobustPCA, judged: Judged, new: bool) -> dict[str, 
             "score": reference_of(judged.score_distances[good]),
             "orthogonal": reference_of(judged.orthogonal_distances[good]),
         }
-    k, limits, others = model.n_components_, model.cutoffs_, model._new_rows
+    k, limits, others = model.n_components_, model.cutoffs_, model.subspace_.limits.new
     with np.errstate(over="ignore", under="ignore"):
         squares = {"score": float(k), "orthogonal": float(np.sum(model.subspace_.noise**2))}
     if others is not None:  # few rows: new ones are farther out than those the fit has seen
@@ -321,9 +321,9 @@ def judged_by(model: OutlierRobustPCA, X: Any, new: bool) -> Judged:
     else:
         distances = model.score_distances_, model.orthogonal_distances_
     score, orthogonal = (np.asarray(to_numpy(a), dtype=np.float64) for a in distances)
-    types = model._types(score, orthogonal)
+    types = model.subspace_.limits.types(score, orthogonal)
     flagged = ~np.isin(types, ("regular", UNKNOWN))
-    extremeness = -model._scores(score, orthogonal)
+    extremeness = -model.subspace_.limits.scores(score, orthogonal)
     limits = model.cutoffs_["score"], model.cutoffs_["orthogonal"]
     beyond_zero = ((limits[0] == 0) & (score > 0)) | ((limits[1] == 0) & (orthogonal > 0))
     times = np.where(beyond_zero, np.inf, np.minimum(extremeness, LARGEST))

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 WORTH = 0.2
 # Bands are the same cause if they share this part of the shorter one.
 OVERLAP = 0.5
+# Rows of one cause that follow each other, with few others between them, are told apart from the
+# rest: at least so many, and this share of them all.
+RUN, MOST, DENSE = 5, 0.5, 1.2
 MANY, IN_LINE = "many features at once", "far out, but in line with the others"
 NOT_EXPLAINED = "not looked at, as others are more extreme"
 
@@ -59,7 +62,8 @@ def brief_reasons(answer: Answer, i: int, cut: Callable[[str], str]) -> str:
     if answer.profile:
         return because_of(answer, i, cut).replace(" of the distance", "")
     found = _reasons(answer.explanation, i, answer.names, cut)
-    return ", ".join(f"{what} ({usual})" for what, usual in found)
+    in_line = "in line, but far out: " * bool(answer.explanation.in_line[i])
+    return in_line + ", ".join(f"{what} ({usual})" for what, usual in found)
 
 
 def _reasons(
@@ -101,9 +105,36 @@ def causes(answer: Answer) -> tuple[Cause, ...]:
     keys += [NOT_EXPLAINED] * (len(answer.extreme) - len(keys))
     for i, key in enumerate(keys):
         groups.setdefault(key, []).append(i)
-    made = [_cause(answer, key, members) for key, members in groups.items()]
+    made = [
+        _cause(answer, key, part)
+        for key, members in groups.items()
+        for part in (_runs(answer, members) if isinstance(key, tuple) else [members])
+    ]
     # Rows of which nothing simple can be said come last, however many they are.
     return tuple(sorted(made, key=lambda cause: (not cause.features, -len(cause.rows))))
+
+
+def _runs(answer: Answer, members: list[int]) -> list[list[int]]:
+    """The members of a group that follow each other, and the rest; all, if most do not.
+
+    A sensor that is off for an hour is one cause, and a chance alarm for the same sensor another.
+    """
+    members = sorted(members, key=lambda i: answer.extreme[i])
+    rows = answer.extreme[members]
+    ends = np.flatnonzero(np.diff(rows) > RUN) + 1
+    first, last = max(
+        zip([0, *ends.tolist()], [*ends.tolist(), len(rows)], strict=True),
+        key=lambda run: run[1] - run[0],
+    )
+    n, rest = last - first, members[:first] + members[last:]
+    if not rest or n < max(RUN, MOST * len(rows)) or not _dense(rows[first:last]):
+        return [members]
+    return [members[first:last], rest]
+
+
+def _dense(rows: npt.NDArray[np.intp]) -> bool:
+    """Whether ascending rows follow each other; a few others may be between them."""
+    return bool(rows[-1] - rows[0] + 1 <= DENSE * len(rows))
 
 
 def _key(found: Explanation, i: int, names: Sequence[str]) -> tuple[tuple[str, str], ...] | str:
@@ -169,10 +200,9 @@ def _cause(answer: Answer, key: tuple[tuple[str, str], ...] | str, members: list
 def span_words(answer: Answer, rows: npt.NDArray[np.intp]) -> str:
     """Where rows are: by their times or labels if they follow each other, else by the first few."""
     times = answer.times_of_rows
-    together = rows[-1] - rows[0] + 1 <= 1.2 * len(rows)  # a few others may be between them
-    if together and times is not None:
+    if _dense(rows) and times is not None:
         return span_of_times(times[rows[0]], times[rows[-1]])
-    if together:
+    if _dense(rows):
         ends = dict.fromkeys((str(answer.ids[rows[0]]), str(answer.ids[rows[-1]])))
         return " to ".join(ends)
     first = (answer.ids[row] if times is None else one_time(times[row]) for row in rows[:3])

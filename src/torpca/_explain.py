@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
+from torpca._estimators.limits import FittedLimits
 from torpca._reconstruct import RowLaw
 from torpca._shares import parts_of
 from torpca._sources import RowSource
@@ -33,7 +34,8 @@ class Explanation:
     count: npt.NDArray[np.intp]
     """How many features it takes, (m,); p where even p do not make the row ordinary."""
     mended: npt.NDArray[np.bool_]
-    """Whether the row is ordinary with these features replaced, (m,)."""
+    """Whether the row is ordinary with these features replaced, or at least its features agree,
+    (m,)."""
     in_line: npt.NDArray[np.bool_]
     """Rows (m,) that are far out though their features agree: `expected`, `low` and `high` are
     those of all good rows then, not what the row's other features predict."""
@@ -74,6 +76,8 @@ class Explanation:
         order = np.argsort(-shares, axis=1, kind="stable")
         at = np.ix_(rows, np.arange(features.shape[1]))
         values = np.take_along_axis(Z, features, axis=1)
+        # A zero is often one only up to rounding, and would be written as 1.11e-16.
+        expected = np.where(np.abs(expected) < 1e-14 * np.abs(values), 0.0, expected)
         low, high = expected - USUAL * spreads, expected + USUAL * spreads
         self.features[at] = np.take_along_axis(cells[features], order, axis=1)
         for column, found in (
@@ -91,8 +95,9 @@ def explanation(model: Any, X: Floats, top: int) -> Explanation:
 
     A row is explained by the features whose replacement by what the others predict makes it
     ordinary, which is within the limits of the fitted `model`; by the first `top`, if more are
-    needed. A row that lies in the subspace, but far out, has features that agree with each other:
-    it is explained by those that are far from their means.
+    needed. If that takes most features, or more than `top`, it is explained by those without which
+    the others agree, as a fault in a row that is far out by itself. A row whose features all agree
+    is explained by those that are far from their means.
     """
     law = RowLaw.of(model.subspace_.completion())
     m, d = X.shape
@@ -155,31 +160,46 @@ def _explain_rows(
         return
     Z = X[np.ix_(rows, cells)]
     judge = Judge(model, X[rows], cells)
-    few, count, mended = few_that_mend(judge, law, Z, made.features.shape[1])
+    top = min(made.features.shape[1], max(len(cells) - 1, 1))  # given others, of which one is left
+    few, count, mended = few_that_mend(judge, law, Z, top)
     beyond = judge.beyond(Z)
     # Of a row with most features replaced, too few are left to say what the others should be.
-    in_line = (beyond[0] > 1) & (beyond[1] <= 1) & (~mended | (2 * count > len(cells)))
+    hard = ~mended | (2 * count > len(cells))
+    off = np.flatnonzero(hard & ((beyond[1] > 1) | (law.largest(Z) > far_off(model))))
+    others, fewer, agree = few_that_mend(
+        Judge(model, X[rows[off]], cells, agree=True), law, Z[off], top
+    )
+    found = agree & (2 * fewer <= len(cells))
+    off = off[found]
+    few[off], count[off], mended[off], hard[off] = others[found], fewer[found], True, False
+    in_line = (beyond[0] > 1) & (beyond[1] <= 1) & hard
     made.count[rows], made.mended[rows], made.in_line[rows] = count, mended, in_line
     for s in range(1, few.shape[1] + 1):
         of = np.flatnonzero((count == s) & ~in_line)
-        found = law.predicted(Z[of], few[of, :s])
-        total = np.maximum(np.sum(found.worth, axis=1), np.finfo(np.float64).tiny)
-        parts = found.worth * (found.saved / total)[:, None]
-        made.keep(rows[of], cells, Z[of], few[of, :s], found.expected, found.spreads, parts)
+        given = law.predicted(Z[of], few[of, :s])
+        total = np.maximum(np.sum(given.worth, axis=1), np.finfo(np.float64).tiny)
+        parts = given.worth * (given.saved / total)[:, None]
+        made.keep(rows[of], cells, Z[of], few[of, :s], given.expected, given.spreads, parts)
     of = np.flatnonzero(in_line)
     far = np.square((Z[of] - law.mean) / law.deviations)
     parts = far / np.maximum(np.sum(far, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    first = np.argsort(-parts, axis=1, kind="stable")[:, : few.shape[1]]
+    first = np.argsort(-parts, axis=1, kind="stable")[:, : made.features.shape[1]]
     made.count[rows[of]] = first.shape[1]
     parts = np.take_along_axis(parts, first, axis=1)
     made.keep(rows[of], cells, Z[of], first, law.mean[first], law.deviations[first], parts)
 
 
 class Judge:
-    """Whether rows with holes are within the limits of a fitted estimator."""
+    """Whether rows with holes are within the limits of a fitted estimator.
 
-    def __init__(self, model: Any, X: Floats, cells: npt.NDArray[np.intp]) -> None:
-        self.model, self.X, self.cells = model, X, cells
+    If their features have only to `agree`, within that on the orthogonal distance.
+    """
+
+    def __init__(
+        self, model: Any, X: Floats, cells: npt.NDArray[np.intp], *, agree: bool = False
+    ) -> None:
+        self.model, self.X, self.cells, self.agree = model, X, cells, agree
+        self.limits: FittedLimits = model.subspace_.limits
 
     def beyond(self, Z: Floats, rows: Any = slice(None)) -> tuple[Floats, Floats]:
         """Distances of `rows` with the numbers Z in their cells, in units of their limits."""
@@ -188,20 +208,20 @@ class Judge:
         if len(self.cells) < X.shape[1]:
             X = self.model.subspace_.completion().completed(np, X)
         parts = parts_of(self.model, X)
-        score, orthogonal = self.model._relative(parts.score, parts.orthogonal)
-        return score, orthogonal
+        return self.limits.relative(parts.score, parts.orthogonal)
 
     def mended(
         self, law: RowLaw, Z: Floats, rows: npt.NDArray[np.intp], features: npt.NDArray[np.intp]
     ) -> Mask:
         """Which `rows` of Z are ordinary with `features` (m, s) replaced.
 
-        Within both limits, and with no feature far from what the others predict: one with little
+        Within the limits, and with no feature far from what the others predict: one with little
         noise can be, and hardly add to a distance.
         """
         new = Z[rows]
         np.put_along_axis(new, features, law.predicted(new, features).expected, axis=1)
-        within = np.maximum(*self.beyond(new, rows)) <= 1
+        score, orthogonal = self.beyond(new, rows)
+        within = (orthogonal <= 1) & (self.agree | (score <= 1))
         return np.asarray(within & (law.largest(new) <= far_off(self.model)))
 
 

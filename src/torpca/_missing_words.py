@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from torpca._answer import Answer
-from torpca._estimators.labels import UNKNOWN
+from torpca._estimators.limits import UNKNOWN
 from torpca._missing_cells import Together, together
 from torpca._words import counted, whole
 

@@ -18,13 +18,13 @@ import numpy.typing as npt
 from torpca._answer import Answer
 from torpca._atomic import atomic_write
 from torpca._causes import because_of, brief_reasons, cause_words, kinds_words, span_words
-from torpca._estimators.labels import UNKNOWN
+from torpca._estimators.limits import UNKNOWN
 from torpca._estimators.settled import still_moving
 from torpca._estimators.words import reason_for_rank, stability_words
 from torpca._missing_words import how_much, missing_summary, what_was_done
 from torpca._names import FROM_ONE
-from torpca._times import shown_times
-from torpca._words import counted, figures, percent, printable, whole
+from torpca._times import one_time, shown_times
+from torpca._words import counted, figures, printable, whole
 
 # Rows and causes in a summary, and causes in its text.
 MOST_EXTREME, MOST_CAUSES, CAUSES_IN_TEXT = 10, 20, 6
@@ -222,8 +222,9 @@ def summary(answer: Answer) -> dict[str, Any]:
         the "gap" after the last of them and the share "explained" of the variance that the rank
         was chosen from;
         "flagged": "rows" in all, their "share", how many are "off_the_model" and how many
-        "merely_extreme" (far out in it), and the number of each type; of new rows also
-        the "share_at_fit", None if the model does not know it;
+        "merely_extreme" (far out in it), and the number of each type; how many rows ordinary PCA
+        flags with limits of the same kind ("by_ordinary_pca") and how many are flagged "by_both",
+        or for new rows the "share_at_fit", None if the model does not know it;
         "missing": how many "cells" are, as a "share" of all, in how many "rows", how many rows
         were "dropped" for it and how many have too few cells to be judged ("unknown"), the
         "columns" with most missing cells, and the shares of the cells that are missing in flagged
@@ -273,7 +274,7 @@ def summary(answer: Answer) -> dict[str, Any]:
             "share": flagged / n if n else 0.0,
             "off_the_model": int(np.count_nonzero(np.isin(answer.types, KINDS[:2]))),
             "merely_extreme": int(np.count_nonzero(answer.types == KINDS[2])),
-            **({"share_at_fit": _share_at_fit(answer)} if answer.new else {}),
+            **({"share_at_fit": _share_at_fit(answer)} if answer.new else _by_ordinary_pca(answer)),
             **{kind: int(np.count_nonzero(answer.types == kind)) for kind in KINDS},
         },
         "missing": missing_summary(answer),
@@ -347,6 +348,17 @@ def _features(answer: Answer, place: int) -> list[dict[str, Any]]:
     ]
 
 
+def _by_ordinary_pca(answer: Answer) -> dict[str, int]:
+    """How many rows ordinary PCA flags with limits of the same kind, and how many both do."""
+    if answer.plain_flagged is None:
+        return {}
+    both = np.count_nonzero(answer.plain_flagged & answer.flagged)
+    return {
+        "by_ordinary_pca": int(np.count_nonzero(answer.plain_flagged)),
+        "by_both": int(both),
+    }
+
+
 def _share_at_fit(answer: Answer) -> float | None:
     """Share of the rows of the fit that were flagged, if that is known."""
     return None if answer.baseline is None else answer.baseline.share
@@ -391,7 +403,8 @@ def summary_text(answer: Answer) -> str:
     }
     if answer.baseline is not None:
         facts["compared"] = (
-            f"{percent(flagged['share'])} flagged now, {percent(answer.baseline.share)} at the fit"
+            f"{_percent(flagged['share'])} flagged now, {_percent(answer.baseline.share)} at the "
+            "fit"
         )
     if told["missing"]["cells"]:
         facts["missing"] = f"{how_much(answer)}: {what_was_done(answer)}"
@@ -400,6 +413,11 @@ def summary_text(answer: Answer) -> str:
             f"{_percent(explained['without_bad_rows'])} without the bad rows; "
             f"{_percent(explained['with_bad_rows'])} with them, by ordinary PCA"
         )
+        if "by_both" in flagged:
+            facts["ordinary PCA"] = (
+                f"flags {counted(flagged['by_ordinary_pca'], 'row')}, "
+                f"{whole(flagged['by_both'])} of these {whole(flagged['rows'])}"
+            )
         facts["angle"] = f"{answer.angle:.1f} degrees between ordinary PCA and torpca"
     moved = still_moving(answer.converged, answer.history)
     if moved is not None:
@@ -442,25 +460,29 @@ def _extreme_lines(answer: Answer, told: dict[str, Any]) -> list[str]:
     if not rows:
         return ["No row is beyond a limit."]
     what = "share of the distance" if answer.profile else "usually, given the others"
-    head = ("row", "type", "times its limit", f"because of ({what})")
+    times = answer.times_of_rows
+    head = ["row", *(["time"] if times is not None else []), "type", "times its limit"]
     cells = [
-        (
+        [
             printable(row["row"], 24),
+            *([] if times is None else [printable(one_time(times[answer.extreme[i]]), 24)]),
             row["type"],
             "beyond 0" if row["times_limit"] is None else figures(row["times_limit"]),
-            brief_reasons(answer, i, lambda name: printable(name, 24)),
-        )
+        ]
         for i, row in enumerate(rows)
     ]
-    widths = [max(len(line[j]) for line in [head, *cells]) for j in range(3)]
+    why = [brief_reasons(answer, i, lambda name: printable(name, 24)) for i in range(len(rows))]
+    widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
     more = told["flagged"]["rows"] - len(rows)
     return [
         "most extreme rows"
         + f" ({FROM_ONE})" * answer.numbered
         + f", and {whole(more)} more" * (more > 0),
         *(
-            f"  {row:<{widths[0]}}  {kind:<{widths[1]}}  {times:>{widths[2]}}  {why}".rstrip()
-            for row, kind, times, why in [head, *cells]
+            "  ".join(
+                ["", *map(str.ljust, line[:-1], widths[:-1]), line[-1].rjust(widths[-1]), reason]
+            ).rstrip()
+            for line, reason in zip([head, *cells], [f"because of ({what})", *why], strict=True)
         ),
     ]
 

@@ -55,5 +55,5 @@ def parts_of(model: Any, X: Floats) -> Parts:
 def signed_shares(model: Any, X: Floats) -> Floats:
     """Shares (m, d) in the distance of each row that is farther beyond its limit."""
     parts = parts_of(model, X)
-    beyond = model._relative(parts.score, parts.orthogonal)
+    beyond = model.subspace_.limits.relative(parts.score, parts.orthogonal)
     return parts.shares(beyond[0] > beyond[1])

@@ -98,10 +98,9 @@ def gaussian_tail(model: OutlierRobustPCA, score: Floats, orthogonal: Floats) ->
     """Share of Gaussian good rows that are as far out, (n,), given both distances (n,)."""
     d, k = model.subspace_.shape
     beyond = d > k
-    out, off = model._relative(score, orthogonal)
-    known = np.zeros(len(score), dtype=bool)
-    if model._new_rows is not None:
-        known = model._has_seen(score, orthogonal)
+    limits = model.subspace_.limits
+    out, off = limits.relative(score, orthogonal)
+    known = limits.has_seen(score, orthogonal)
     with np.errstate(over="ignore"):
         p_off = chi_squared_tail(
             np.square(off), model.subspace_.freedom, level_of(k > 0, 1.0 - model.limit)
@@ -124,7 +123,8 @@ def score_tail(model: OutlierRobustPCA, squares: Floats, known: Mask, level: flo
     `known` rows (n,) had a part in the fit: their law is a beta law, that of others an F law.
     """
     k = model.subspace_.shape[1]
-    n = np.inf if model._new_rows is None else model._new_rows.n
+    new = model.subspace_.limits.new
+    n = np.inf if new is None else new.n
     if k == 0 or not k + 1 < n < np.inf:
         return chi_squared_tail(squares, max(k, 1), level)
     p = np.asarray(fdtrc(k, n - k, squares * fdtri(k, n - k, 1 - level)))

@@ -45,10 +45,13 @@ def compare_command(
         in_words,
     )
     from torpca._compare import compare
+    from torpca._sources import as_source
 
     rows = complete(Data(data, **how))
-    k = rank if isinstance(rank, int) else components_of(rows.X, rank)
-    found = in_words(compare(rows.X, k, split_names(methods), fraction=fraction))
+    X = as_source(rows.X)
+    X.feature_names = rows.names  # by which warnings call them
+    k = rank if isinstance(rank, int) else components_of(X, rank)
+    found = in_words(compare(X, k, split_names(methods), fraction=fraction))
     if as_json:
         disputes = {"disagreements": disputes_for_json(found.table, rows)}
         click.echo(json.dumps({**found.to_dict(), **disputes, "notes": list(rows.notes)}))

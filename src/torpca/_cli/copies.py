@@ -16,7 +16,7 @@ import numpy.typing as npt
 from torpca._answer import Answer
 from torpca._atomic import atomic_write, refuse_file
 from torpca._cli.data import Data, keep_inputs
-from torpca._estimators.labels import UNKNOWN
+from torpca._estimators.limits import UNKNOWN
 from torpca._files.errors import need
 from torpca._files.lines import TextOptions
 from torpca._files.opened import can_be_read_again

@@ -11,6 +11,7 @@ from torpca._cli.progress import reading
 from torpca._cli.typed import split_names
 from torpca._cli.words import translated
 from torpca._files import FileTable, read_table
+from torpca._files.read import kind_of
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,11 @@ class Data:
     def title(self) -> str:
         """What the table is called."""
         return "standard input" if self.path == "-" else Path(self.path).name
+
+    def check(self) -> None:
+        """Raise an error if there is no such file, or none that can be read."""
+        if self.path != "-":
+            kind_of(Path(self.path))
 
     @property
     def text_options(self) -> dict[str, Any]:
@@ -88,5 +94,13 @@ def keep_inputs(
     there = [Path(path).resolve() for path in inputs if str(path) != "-"]
     for path in results:
         # A table may be a folder, of which no part may be replaced either.
-        if any(path.resolve().is_relative_to(one) for one in there):
-            raise ValueError(f"{path} is what the results are made from. Give another {option}.")
+        for one in there:
+            if path.resolve() == one:
+                raise ValueError(
+                    f"{path} is what the results are made from. Give another {option}."
+                )
+            if path.resolve().is_relative_to(one):
+                raise ValueError(
+                    f"{path} would be inside {one.name}, which is what the results are made from. "
+                    f"Give another {option}."
+                )

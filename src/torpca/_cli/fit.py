@@ -114,10 +114,11 @@ def fit_command(
             "--contamination says how many rows are flagged, whatever the --limit. Leave one of "
             "the two out."
         )
+    extra, what = Copies(clean, flags), Data(data, **how)
+    what.check()
     folder = out or default_folder(data)
     results = [folder / name for name in RESULTS]
     keep_inputs(results, [data])
-    extra, what = Copies(clean, flags), Data(data, **how)
     extra.check(data, results, force)
     parameters = {
         "scale": scale,

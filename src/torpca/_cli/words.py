@@ -8,8 +8,8 @@ from collections.abc import Callable
 import click
 
 SPEAKER = "OutlierRobustPCA: "
-# Names of columns, files and sheets, which may be those of a parameter.
-QUOTED = re.compile(r"(?<![=\w])'[^']*'(?!\w)")
+# Names of columns, files and sheets, which may be those of a parameter; not values of one.
+QUOTED = re.compile(r"='[^']*'|(?<!\w)'[^']*'(?!\w)")
 # What stands after the name of a parameter: a number, a word, or a text in quotes.
 VALUE = r"=((?:'[^']*'|[\w.+-]*\w))"
 
@@ -72,6 +72,8 @@ def translated(text: str, command: click.Command | None = None) -> str:
     names: list[str] = []
 
     def hidden(match: re.Match[str]) -> str:
+        if match[0].startswith("="):
+            return match[0]
         names.append(match[0])
         return f"\0{len(names) - 1}\0"
 

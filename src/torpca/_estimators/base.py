@@ -129,7 +129,7 @@ class RobustSubspaceEstimator(
         ulps = 2 * RESIDUAL_ULPS * float(np.finfo(source.dtype).eps)
         least = max(rounding, ulps * spread)
         self.cutoffs_ = {**limits, "orthogonal": max(limits["orthogonal"], least)}
-        self._new_rows = new_rows
+        self._new_rows, self._seen, self.offset_ = new_rows, np.zeros(0), -1.0
         if new_rows is not None:
             off = max(new_rows.orthogonal, least)
             self._new_rows = replace(new_rows, orthogonal=off)
@@ -137,10 +137,11 @@ class RobustSubspaceEstimator(
             there = (
                 ~np.isnan(score) if self._counts is None else ~np.isnan(score) & (self._counts > 0)
             )
-            self._seen = np.sort(self._marks(score, orthogonal)[there])
+            self._seen = np.sort(self._fitted_limits.marks(score, orthogonal)[there])
             # Where the noise is rounding, rows measured again have other distances than in the fit.
             again = self._distances(source, source.magnitudes())
-            others = self._marks(*again)[there][~self._has_seen(*again)[there]]
+            known = self._fitted_limits
+            others = known.marks(*again)[there & ~known.has_seen(*again)]
             self._seen = np.sort(np.concatenate([self._seen, others]))
         # In float64 whatever the data: labels cut again later must be the same.
         self._training = score, orthogonal
@@ -148,22 +149,37 @@ class RobustSubspaceEstimator(
 
     @property
     def subspace_(self) -> FittedSubspace:
-        """Centre, directions, spread and noise of the good rows, in NumPy and in float64."""
-        check_is_fitted(self)
-        d, k = self._basis.shape
-        even = np.full(d, np.sqrt(self.noise_variance_))  # as much in one feature as in another
+        """Centre, directions, spread, noise and limits of the good rows, in NumPy and float64."""
+        known = self._completion()
         return FittedSubspace(
-            center=self._mean,
-            basis=self._basis,
-            deviations=self._deviations,
-            scale=self._feature_scale,
-            noise=getattr(self, "_feature_noise", even),
-            freedom=getattr(self, "_freedom", float(max(d - k, 1))),
+            center=known.mean,
+            basis=known.V,
+            deviations=known.deviations,
+            scale=known.scale,
+            noise=known.noise,
+            freedom=self._residual_freedom,
+            limits=self._fitted_limits,
+            training=self._training,
         )
 
     def _completion(self) -> Completion:
-        """How holes of rows are filled."""
-        return self.subspace_.completion()
+        """How holes of rows are filled; known before the limits are."""
+        check_is_fitted(self)
+        # As much in one feature as in another.
+        even = np.full(len(self._basis), np.sqrt(self.noise_variance_))
+        return Completion(
+            mean=self._mean,
+            V=self._basis,
+            deviations=self._deviations,
+            noise=getattr(self, "_feature_noise", even),
+            freedom=self._residual_freedom,
+            scale=self._feature_scale,
+        )
+
+    @property
+    def _residual_freedom(self) -> float:
+        d, k = self._basis.shape
+        return float(getattr(self, "_freedom", max(d - k, 1)))
 
     # ---- the scikit-learn protocol --------------------------------------------------------------
 

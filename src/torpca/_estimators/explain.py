@@ -30,8 +30,10 @@ class Explanations:
         A row is explained by the few features whose replacement by what the others predict makes it
         ordinary, that is, within both limits. These are reconstruction-based contributions (Alcala
         and Qin 2009) of the Mahalanobis distance of the whole row. Several features are found by
-        forward selection. `contributions` splits a distance among all features instead, and also
-        blames features that are correlated with a bad one.
+        forward selection. If that takes most features or more than `top`, because the row is also
+        far out, they are the features without which the others agree. `contributions` splits a
+        distance among all features instead, and also blames features that are correlated with a
+        bad one.
 
         Parameters
         ----------

@@ -10,18 +10,14 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from torpca._core.frame import frame_of_size
+
+# UNKNOWN is here as well for modules that take it from here.
+from torpca._estimators.limits import UNKNOWN as UNKNOWN
+from torpca._estimators.limits import FittedLimits
 from torpca._missing.completion import unjudged
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Array, Floats, Rows, place
 from torpca._stats.limits import NewRows
-
-# What a row is, by whether it is beyond its score limit and its orthogonal limit.
-TYPES = np.array([["regular", "orthogonal"], ["good leverage", "bad leverage"]])
-# A row of so few cells that nothing can be said about it.
-UNKNOWN = "unknown"
-# A row of the fit is known by its distances. They are measured again to this share of their limits,
-# and orthogonal ones to that of this share of the deviations.
-SAME, SMALL = 1e-8, 1e-6
 
 
 class Distances(NamedTuple):
@@ -57,7 +53,7 @@ class Labels:
     center: bool
     _training: tuple[Floats, Floats]
     _new_rows: NewRows | None = None  # limits for rows that the fit has not seen, if others
-    _seen: Floats  # marks of those that it has, in ascending order
+    _seen: Floats = np.zeros(0)  # marks of those that it has, in ascending order
     _check: Callable[[Any], tuple[RowSource, Floats]]
     _standardized: Callable[[RowSource], RowSource]
 
@@ -94,7 +90,7 @@ class Labels:
         ndarray of shape (n_samples,)
             Lower is farther out. Rows below -1 are beyond a limit.
         """
-        return self._scores(*self._distances(*self._check(X)))
+        return self._fitted_limits.scores(*self._distances(*self._check(X)))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return `score_samples` minus `offset_`, which is negative for outliers.
@@ -143,7 +139,7 @@ class Labels:
             subspace and far out; "unknown": no more cells than components, so the row cannot be
             judged. `predict` labels all rows -1 except regular and unknown ones.
         """
-        return self._types(*self._distances(*self._check(X)))
+        return self._fitted_limits.types(*self._distances(*self._check(X)))
 
     def set_contamination(self, contamination: float | str) -> Self:
         """Change the share of rows labelled as outliers, without fitting again.
@@ -175,7 +171,7 @@ class Labels:
         """Type of each training row; see `outlier_types`."""
         check_is_fitted(self)
         # Made when asked for: as text it takes more memory than all else that is kept of a row.
-        return self._types(*self._training)
+        return self._fitted_limits.types(*self._training)
 
     def contributions(self, X: Any) -> Contributions:
         """Split each row's squared distances among the features.
@@ -213,6 +209,17 @@ class Labels:
 
     # ---- how ----------------------------------------------------------------------------------
 
+    @property
+    def _fitted_limits(self) -> FittedLimits:
+        check_is_fitted(self)
+        return FittedLimits(
+            **self.cutoffs_,
+            deviation=float(np.max(self._deviations, initial=0.0)),
+            offset=self.offset_,
+            new=self._new_rows,
+            seen=self._seen,
+        )
+
     def _distances(self, source: RowSource, magnitudes: Floats) -> tuple[Floats, Floats]:
         """Score and orthogonal distance of every row of `source`."""
         scale, mean = self._deviations, self._mean
@@ -230,60 +237,13 @@ class Labels:
             score, orthogonal = (np.where(few, np.nan, both) for both in (score, orthogonal))
         return score, orthogonal
 
-    def _relative(self, score: Floats, orthogonal: Floats) -> tuple[Floats, Floats]:
-        """Distances in units of their limits; those beyond a limit of zero are huge."""
-        # Not infinite: differences and percentiles of scores stay numbers.
-        most = np.finfo(np.float64).max
-        limits: list[Any] = [self.cutoffs_[name] for name in ("score", "orthogonal")]
-        if self._new_rows is not None:
-            limits = [np.full(len(score), limit) for limit in limits]
-            new = ~self._has_seen(score, orthogonal)
-            limits[0][new] = self._new_rows.score
-            limits[1][new] = self._new_rows.orthogonal * self._new_rows.spread(score[new])
-
-        def ratio(distance: Floats, limit: Any) -> Floats:
-            none = np.equal(limit, 0.0)
-            with np.errstate(over="ignore", invalid="ignore"):
-                times: Floats = np.minimum(distance / np.where(none, 1.0, limit), most)
-            # Far out as well where the limit, which grows with the score distance, is infinite.
-            times = np.where(np.isinf(distance), most, times)
-            if np.any(none):
-                times = np.where(none, np.where(distance > 0, most, 0.0), times)
-            return times
-
-        return ratio(score, limits[0]), ratio(orthogonal, limits[1])
-
-    def _marks(self, score: Floats, orthogonal: Floats) -> Floats:
-        """One number for each row by which it is told from others: a sum of its distances."""
-        unit = max(self.cutoffs_["orthogonal"], SMALL * float(np.max(self._deviations, initial=0)))
-        with np.errstate(over="ignore"):
-            # Distances that rounding may change by a part of themselves do not count.
-            return score / (self.cutoffs_["score"] or 1.0) + np.sqrt(2) * orthogonal / (unit or 1.0)
-
-    def _has_seen(self, score: Floats, orthogonal: Floats) -> npt.NDArray[np.bool_]:
-        """Mask of the rows that are among those of the fit, by their distances."""
-        marks = self._marks(score, orthogonal)
-        after = np.searchsorted(self._seen, marks)
-        seen = np.zeros(len(marks), dtype=bool)
-        for i in (after - 1, after):
-            near = self._seen[np.clip(i, 0, len(self._seen) - 1)]
-            with np.errstate(invalid="ignore"):
-                seen |= np.abs(marks - near) <= SAME * (1 + near)
-        return seen
-
-    def _scores(self, score: Floats, orthogonal: Floats) -> Floats:
-        return -np.maximum(*self._relative(score, orthogonal))
-
-    def _types(self, score: Floats, orthogonal: Floats) -> npt.NDArray[np.str_]:
-        beyond = [-r < self.offset_ for r in self._relative(score, orthogonal)]
-        types: npt.NDArray[np.str_] = TYPES[beyond[0].astype(int), beyond[1].astype(int)]
-        return np.where(np.isnan(score), UNKNOWN, types)
-
     def _offset(self, contamination: float | str) -> float:
         """Value of `score_samples` below which the wanted share of the training rows is."""
         if contamination == "auto":
             return -1.0
-        return _quantile(self._scores(*self._training), self._counts, float(contamination))
+        return _quantile(
+            self._fitted_limits.scores(*self._training), self._counts, float(contamination)
+        )
 
     _counts: Floats | None = None  # how often each training row counts; None: once
 

@@ -263,7 +263,7 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
             about = Fitted(
                 fit=found.fit,
                 weights=weights,
-                distances=-self._scores(*self._training),
+                distances=-self._fitted_limits.scores(*self._training),
                 limit=self.cutoffs_["orthogonal"],
                 trimmed=not isinstance(self.trim, str),
                 scales_agreed=scaled is None or scaled.agreed,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from torpca._estimators.limits import FittedLimits
 from torpca._missing.completion import Completion
 from torpca._sources.base import Floats
 
 
 @dataclass(frozen=True)
 class FittedSubspace:
-    """Centre, directions and spread of the good rows, of d features and k components.
+    """Centre, directions, spread and limits of the good rows, of d features and k components.
 
     A row x has the coordinates basis'((x - center) / scale).
     """
@@ -27,6 +28,10 @@ class FittedSubspace:
     """Root mean square of the residuals of good rows in each feature, (d,)."""
     freedom: float
     """Degrees of freedom of the squared residuals of good rows."""
+    limits: FittedLimits
+    """On the two distances of rows."""
+    training: tuple[Floats, Floats] = field(repr=False)
+    """Score and orthogonal distances of the rows of the fit, (n,) each."""
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from torpca._estimators.labels import TYPES
+from torpca._estimators.limits import TYPES
 from torpca._estimators.stability import Stability
 from torpca._words import counted, listed, percent, whole
 
@@ -57,7 +57,8 @@ def count(number: float) -> str:
 def rows_by_type(estimator: Any) -> dict[str, int]:
     """Number of training rows of each kind, also of kinds without any."""
     # As truth values: the text of `outlier_type_` takes fifty bytes a row.
-    beyond = [-r < estimator.offset_ for r in estimator._relative(*estimator._training)]
+    fitted = estimator.subspace_
+    beyond = [-r < fitted.limits.offset for r in fitted.limits.relative(*fitted.training)]
     return {
         str(TYPES[i, j]): int(np.count_nonzero((beyond[0] == i) & (beyond[1] == j)))
         for i, j in ((0, 0), (1, 0), (0, 1), (1, 1))

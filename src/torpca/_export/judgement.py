@@ -8,7 +8,7 @@ import numpy as np
 
 from torpca._core.frame import FAR
 from torpca._estimators.base import RobustSubspaceEstimator
-from torpca._estimators.labels import SAME, SMALL
+from torpca._estimators.limits import SAME, FittedLimits
 from torpca._export.tape import Operand, Tape, Value
 
 # The largest distance in units of a limit.
@@ -59,20 +59,21 @@ def times_limits(
     orthogonal: Value,
     known_rows: bool,
 ) -> tuple[Value, Value]:
-    """Both distances (n,) in units of their limits; see `Labels._relative`.
+    """Both distances (n,) in units of their limits; see `FittedLimits.relative`.
 
     Rows of the fit have limits of their own if they are `known_rows`.
     """
-    limits: list[Operand] = [model.cutoffs_[name] for name in ("score", "orthogonal")]
-    new = model._new_rows
+    fitted = model.subspace_.limits
+    limits: list[Operand] = [fitted.score, fitted.orthogonal]
+    new = fitted.new
     if new is not None:
         slope = score / float(np.sqrt(max(new.n - 1.0, 1.0)))
         short = t.op("Min", slope, LONG)
         spread = t.op("Sqrt", short * short + (1.0 + 1.0 / new.n))
         spread = t.where(slope.above(LONG), slope, spread)
         of_new: list[Operand] = [new.score, spread * new.orthogonal]
-        if known_rows and len(model._seen):
-            known = is_known(t, model, score, orthogonal)
+        if known_rows and len(fitted.seen):
+            known = is_known(t, fitted, score, orthogonal)
             of_new = [t.where(known, seen, a) for seen, a in zip(limits, of_new, strict=True)]
         limits = of_new
     return ratio(t, score, limits[0]), ratio(t, orthogonal, limits[1])
@@ -95,12 +96,11 @@ def larger(t: Tape, a: Value, b: Value) -> Value:
     return t.where(nan, np.nan, t.op("Max", a, b))
 
 
-def is_known(t: Tape, model: RobustSubspaceEstimator, score: Value, orthogonal: Value) -> Value:
-    """Rows (n,) that are among those of the fit, by their distances; see `Labels._has_seen`."""
-    deviation = float(np.max(model.subspace_.deviations, initial=0.0))
-    unit = max(model.cutoffs_["orthogonal"], SMALL * deviation) or 1.0
-    marks = score / (model.cutoffs_["score"] or 1.0) + orthogonal * float(np.sqrt(2)) / unit
-    seen = model._seen
+def is_known(t: Tape, limits: FittedLimits, score: Value, orthogonal: Value) -> Value:
+    """Rows (n,) that are among those of the fit, by their distances (`has_seen`)."""
+    inside, off = limits.mark_units
+    marks = score / inside + orthogonal * float(np.sqrt(2)) / off
+    seen = limits.seen
     m = len(seen)
     # A binary search, all rows at a time: how many of the marks are less than each.
     steps = [2**i for i in reversed(range(m.bit_length()))]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torpca._atomic import atomic_write
 from torpca._estimators.base import RobustSubspaceEstimator
 from torpca._estimators.holes import Holes
-from torpca._estimators.labels import TYPES, UNKNOWN
+from torpca._estimators.limits import TYPES, UNKNOWN
 from torpca._export.completion import filled
 from torpca._export.judgement import distances, larger, times_limits
 from torpca._export.tape import IR_VERSION, OPSET, Tape, Value

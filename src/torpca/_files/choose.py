@@ -57,6 +57,11 @@ class Wanted:
         if self.time_if_there and self.time_column not in there:
             return replace(self, time_column=None, time_if_there=False).checked(title, names)
         twice = [name for name, count in there.items() if count > 1]
+        if "" in twice:
+            raise TableError(
+                f"{title} has {counted(there[''], 'column')} without a name. If other lines stand "
+                "above the names, skip them with --skip-rows; else give every column a name."
+            )
         if twice:
             raise TableError(
                 f"{title} has {counted(len(twice), 'column name')} more than once: "
@@ -136,6 +141,8 @@ def check_enough(
     if left_out:
         words = first_of(f"{shown(name)} ({reason})" for name, reason in left_out)
         others = f" Left out: {words}."
+        if any(reason.startswith("text") for _, reason in left_out):
+            others += " If these are numbers, say how they are written: --decimal, --thousands."
     if names:
         raise TableError(
             f"{title} has only one column of numbers to use, {shown(names[0])}; at least two are "

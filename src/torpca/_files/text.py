@@ -60,7 +60,7 @@ def text_lines(path: str | Path, options: TextOptions, chunk_bytes: int) -> Iter
                 )
 
             yield Lines(title, names, batches, delimiter)
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise not_in(encoding or "UTF-8", title) from error
 
 
@@ -143,10 +143,12 @@ def first_record(file: IO[bytes], title: str, delimiter: str) -> FirstRecord:
             if mark.encode() in raw[-1] and mark != delimiter
         ]
         hint = (
-            f"If its columns are separated by {others[0][0]}, use --delimiter {others[0][1]}."
+            f"If its columns are separated by {others[0][0]}, use --delimiter {others[0][1]}, and "
+            "--decimal ',' if commas stand before decimals."
             if others
             else "At least two columns of numbers are needed, separated by commas or, with "
-            "--delimiter, by another character."
+            "--delimiter, by another character. If other lines stand above the names, skip them "
+            "with --skip-rows."
         )
         raise TableError(f"{title} has only one column, {shown(names[0])}. {hint}")
     return FirstRecord(names, b"".join(raw))

@@ -31,7 +31,14 @@ def lines_of(
 ) -> Iterator[Lines]:
     """The cells of a text file or of a worksheet, by the ending `kind` of its name."""
     if kind in excel.SUFFIXES:
-        yield excel.sheet_lines(path, options)
+        lines = excel.sheet_lines(path, options)
+        try:
+            yield lines
+        except TableError as error:
+            if not lines.notes:
+                raise
+            # Perhaps the table is in another sheet.
+            raise TableError(" ".join([str(error), *lines.notes])) from error
         return
     if options.sheet is not None:
         raise TableError(

@@ -156,7 +156,9 @@ class CellMapDisplay:
         score, orthogonal, types = distances_and_types(it)
         flagged = ~np.isin(types, ("regular", "unknown"))
         same_length(len(flagged), ids=ids)
-        found = cell_map(it.model, it.X, flagged, -it.model._scores(score, orthogonal), max_rows)
+        found = cell_map(
+            it.model, it.X, flagged, -it.model.subspace_.limits.scores(score, orthogonal), max_rows
+        )
         labels = it.ids if ids is None else ids
         rows = found.chosen.rows
         return cls(

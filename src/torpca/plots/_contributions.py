@@ -342,7 +342,7 @@ def explain(
     X = np.asarray(source.take(rows), dtype=np.float64)
     parts = parts_of(model, X)
     lengths = {"score": parts.score, "orthogonal": parts.orthogonal}
-    beyond = model._relative(parts.score, parts.orthogonal)
+    beyond = model.subspace_.limits.relative(parts.score, parts.orthogonal)
     if distance == "auto":
         is_score = beyond[0] > beyond[1]
     else:

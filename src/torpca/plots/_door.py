@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from torpca._estimators.base import RobustSubspaceEstimator
-from torpca._estimators.labels import TYPES
+from torpca._estimators.limits import TYPES
 from torpca._names import feature_names
 from torpca._ordinary import OrdinaryPCA, ordinary_pca
 from torpca._sources.base import Floats, to_numpy
@@ -57,8 +57,9 @@ def subject(estimator: Any, X: Any) -> Subject:
 def distances_and_types(it: Subject) -> tuple[Floats, Floats, npt.NDArray[np.str_]]:
     """Both distances (n,) and kinds (n,) of the rows; of the training rows if there are none."""
     model = it.model
-    score, orthogonal = model._training if it.X is None else model._distances(*model._check(it.X))
-    return score, orthogonal, model._types(score, orthogonal)
+    fitted = model.subspace_
+    score, orthogonal = fitted.training if it.X is None else model._distances(*model._check(it.X))
+    return score, orthogonal, fitted.limits.types(score, orthogonal)
 
 
 def limits_of(model: RobustSubspaceEstimator) -> dict[str, float]:
