@@ -7,11 +7,11 @@ import pytest
 
 from torpca import OutlierRobustPCA
 from torpca._robust.concentrate import alike, concentrated, of_rank
-from torpca._robust.rule import much_closer
 from torpca._robust.start import best_of, contenders, leaves_noise, of_rank_of, tighter
 from torpca._sample.draw import draw_sample
 from torpca._select.rank import RankRule
 from torpca._sources import as_source
+from torpca._stats.rule import much_closer
 from torpca.datasets import make_outlier_subspace
 
 

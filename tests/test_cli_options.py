@@ -267,7 +267,7 @@ def test_new_rows_are_compared_with_those_of_the_fit(table, made):
     bad = [line for line, flag in zip(lines[1:], made.outliers, strict=True) if flag]
     Path("new.csv").write_text("\n".join([lines[0], *bad[:15], *lines[1:16]]) + "\n")
     done = run("score", "there", "new.csv")
-    assert f"flagged now, {100 * then:.0f} % at the fit" in done.output
+    assert f"flagged now, {100 * then:.1f}% at the fit" in done.output
     found = json.loads(run("score", "there/model.npz", "new.csv", "--json").stdout)
     assert found["flagged"]["share_at_fit"] == pytest.approx(then)
     assert "share_at_fit" not in fitted("-k", 2)["flagged"]

@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from torpca import OutlierRobustPCA
 from torpca._robust import start as starting
-from torpca._robust.ellipsoid import distances, tightest_half
+from torpca._stats.determinant import distances_by, least_determinant
 from torpca.metrics import subspace_error
 
 N, D, K = 600, 9, 4
@@ -29,7 +29,7 @@ def falling_variances(seed, share=0.2, shift=7.0):
 def test_a_group_does_not_have_a_component_for_itself(seed):
     X, bad = falling_variances(seed)
     model = OutlierRobustPCA(K, random_state=0).fit(X)
-    assert model.start_.elliptic
+    assert model.route_ == "ellipsoid"
     assert model.support_[bad].mean() < 0.05
     assert model.support_[~bad].mean() > 0.9
     assert roc_auc_score(bad, -model.score_samples(X)) > 0.94
@@ -49,7 +49,7 @@ def test_rows_of_a_large_table_are_weighed_as_those_of_a_small_one():
     many = rng.integers(N, size=30_000)
     noise = 0.01 * rng.normal(size=(len(many), D))
     model = OutlierRobustPCA(K, random_state=0).fit(X[many] + noise)
-    assert model.start_.elliptic
+    assert model.route_ == "ellipsoid"
     assert model.support_[bad[many]].mean() < 0.05
     assert model.support_[~bad[many]].mean() > 0.9
 
@@ -66,34 +66,35 @@ def test_rotation_and_unit_do_not_matter():
 def test_clean_rows_are_not_weighed_at_all(seed):
     X, _ = falling_variances(seed, share=0.0)
     model = OutlierRobustPCA(K, random_state=0).fit(X)
-    assert not model.start_.elliptic
+    assert model.route_ == "rows"
     assert subspace_error(model.components_.T, PCA(K).fit(X).components_.T) < 1e-6
 
 
 def test_few_rows_for_each_direction_have_no_ellipsoid():
     X, _ = falling_variances(0)
     model = OutlierRobustPCA(K, random_state=0).fit(X[: 10 * D - 1])
-    assert not model.start_.elliptic
+    assert model.route_ == "rows"
 
 
 def test_steps_make_the_determinant_smaller():
     rng = np.random.default_rng(0)
     Y = np.vstack([rng.normal(size=(150, 3)), rng.normal(size=(50, 3)) + 9.0])
     weights = np.ones(len(Y))
-    half, size = tightest_half(Y, weights, weights)
+    half, size = least_determinant(Y, weights, weights)
     assert np.sum(half) == 100
     assert not np.any(half[150:])
-    assert size < distances(Y, weights)[1]
-    assert size == pytest.approx(distances(Y, half)[1])
+    assert size < distances_by(Y, weights)[1]
+    assert size == pytest.approx(distances_by(Y, half)[1])
 
 
 def test_half_of_the_rows_may_be_equal_in_a_feature():
     rng = np.random.default_rng(0)
     Y = rng.normal(size=(200, 3))
     Y[:120, 2] = 0.0
-    half, size = tightest_half(Y, np.ones(200), np.ones(200))
-    assert np.isfinite(size)
-    assert np.sum(half) == 100
+    assert least_determinant(Y, np.ones(200), np.ones(200))[1] == -np.inf
+    X, _ = falling_variances(0)
+    X[: N // 2 + 50, 0] = 0.0
+    assert OutlierRobustPCA(K, random_state=0).fit(X).route_ == "rows"
 
 
 @pytest.mark.filterwarnings("ignore:OutlierRobustPCA. the flagged rows depend:RuntimeWarning")

@@ -275,7 +275,7 @@ def test_rows_that_are_all_the_same():
 
 
 @pytest.mark.filterwarnings("ignore:OutlierRobustPCA. half of the rows are equal")
-@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. the good rows spread in 1 directions")
+@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. the good rows vary in only 1 direction")
 def test_rows_that_coincide():
     rows, bad = coinciding_rows()
     rows[[0, 1, 2], [3, 4, 5]] = np.nan

@@ -149,7 +149,7 @@ def scattered(seed, n=4000, r=2):
 @pytest.mark.parametrize("seed", range(4))
 def test_bad_rows_graded_on_a_line_are_told_from_rows_of_two_levels(seed):
     X, bad = graded(seed)
-    with pytest.warns(RuntimeWarning, match="half of the rows are only"):
+    with pytest.warns(RuntimeWarning, match="half of the rows are copies of only"):
         model = OutlierRobustPCA(2).fit(X)
     assert subspace_error(model.components_.T, np.eye(6)[:, :2]) < 1e-12
     assert np.all(model.predict(X[:bad]) == -1)

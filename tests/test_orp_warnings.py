@@ -56,9 +56,14 @@ def test_warnings_of_numpy_do_not_come_through():
     assert all(message.startswith("OutlierRobustPCA: ") for message in messages)
 
 
-def test_warns_when_the_iterations_end_too_early(X):
+@pytest.fixture(scope="module")
+def not_settled_at_once():
+    return make_outlier_subspace(300, 12, 3, 0.3, outliers="mixed", noise=0.05, random_state=0).X
+
+
+def test_warns_when_the_iterations_end_too_early(not_settled_at_once):
     with pytest.warns(RuntimeWarning, match="still moved by .* in iteration 1.*larger max_iter"):
-        model = OutlierRobustPCA(2, max_iter=1).fit(X)
+        model = OutlierRobustPCA(3, max_iter=1).fit(not_settled_at_once)
     assert not model.converged_
     assert model.n_iter_ == 1
 
@@ -71,10 +76,10 @@ def test_does_not_warn_on_planted_rows():
     assert subspace_error(model.components_.T, planted.basis) < 0.02
 
 
-def test_warnings_point_at_the_caller(X):
+def test_warnings_point_at_the_caller(not_settled_at_once):
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
-        OutlierRobustPCA(2, max_iter=1).fit(X)
+        OutlierRobustPCA(3, max_iter=1).fit(not_settled_at_once)
     (entry,) = record
     assert entry.category is RuntimeWarning
     assert entry.filename == __file__

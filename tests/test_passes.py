@@ -20,10 +20,10 @@ from torpca._robust.large import (
 )
 from torpca._robust.options import Options
 from torpca._robust.passes import distances, look
-from torpca._robust.rule import Cutoffs
 from torpca._robust.settle import settle_on_all
 from torpca._select.rank import RankRule
 from torpca._stats.precision import Precision
+from torpca._stats.rule import Cutoffs
 from torpca._stats.scatter import FAR_OUT, consistency
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning

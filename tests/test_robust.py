@@ -8,7 +8,6 @@ from scipy.stats import chi2
 
 from torpca._core.moments import KeptMoments, KeptRowGram
 from torpca._core.subspace import SubspaceFinder
-from torpca._robust.rule import Cutoffs, Rule
 from torpca._robust.start import find_start
 from torpca._sample.draw import draw_sample
 from torpca._select.rank import RankRule, choose_rank
@@ -29,6 +28,7 @@ from torpca._stats.outlyingness import (
     pair_projections,
 )
 from torpca._stats.precision import precision_law
+from torpca._stats.rule import Cutoffs, Rule
 from torpca._stats.scale import feature_scales
 from torpca._stats.scatter import mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread

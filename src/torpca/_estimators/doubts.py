@@ -191,7 +191,7 @@ def other_starts(it: Fitted) -> str | None:
             now, then = count_flagged(probe.first), count_flagged(fit)
             of_some = "" if probe.known else f" of {counted(len(probe.Z), 'row')} looked at"
             return (
-                f"the flagged rows depend on where the fit starts. With another random_state "
+                f"the flagged rows depend on where the fit starts. From another start "
                 f"{changed:.0%} of the rows have another label: {whole(then)}{of_some} are flagged "
                 f"instead of {whole(now)}{by_rank(probe)}. Look at stability_, and try another "
                 "n_components"

@@ -23,6 +23,7 @@ from torpca._missing.fit import RowsFit, fit_cells, fit_rows
 from torpca._names import FROM_ZERO
 from torpca._robust.options import Options
 from torpca._robust.start import Start
+from torpca._sample.draw import sample_size
 from torpca._select.rank import RankChoice, RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
@@ -75,8 +76,8 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     max_iter : int, default=100
         Largest number of iterations. Five are usual.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=0
-        For drawing the sample and directions in it. The fit hardly depends on it unless good rows
-        are hard to tell from bad ones.
+        For drawing the sample. It has no effect on tables with no more than `n_sample` rows: these
+        always start from the same directions, and `stability_` tries others.
 
     Attributes
     ----------
@@ -115,9 +116,10 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     start_ : Start
         Where the fit started: `name` of the candidate and `n_sample`, the size of the sample.
     route_ : str
-        How the fit was computed: "rows", on all rows at once; "span", in the span of few, long
-        rows; "passes", on a part of many rows and then in passes over all; "exact", the same for
-        rows without noise.
+        How the fit was computed: "rows", on all rows at once; "ellipsoid", the same for rows that
+        vary without a gap, weighted by their distance in all directions; "span", in the span of
+        few, long rows; "passes", on a part of many rows and then in passes over all; "exact", the
+        same for rows without noise.
     stability_ : Stability
         How many rows are flagged, and how far the subspace moves, with one component fewer, with
         one more, and from other starts. It has `n_flagged` of the fit, and `refits`, each with
@@ -245,7 +247,7 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         source = self._open(X)
         weights = _row_weights(X, source.shape, sample_weight, leave_out)
         self._check_rank(int(np.count_nonzero(weights)), source.shape[1])
-        rng = _generator(self.random_state)
+        rng = self._generator(int(np.count_nonzero(weights)), source.shape[1])
         origin = far_origin(source, weights) if self.center else None
         rows = source if origin is None else source.centered(origin)
         self._counts = None if np.all(weights == 1.0) else weights
@@ -282,6 +284,19 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+    def _generator(self, n_rows: int, n_features: int) -> np.random.Generator:
+        """For drawing rows, and directions through some of them.
+
+        A table that is its own sample has one answer: only directions would be drawn. As other
+        software for such directions does, it draws the same ones each time.
+        """
+        options = self._options()
+        if n_rows <= sample_size(n_features, options.rank, options.n_sample):
+            return np.random.default_rng(0)
+        if isinstance(self.random_state, np.random.RandomState):
+            return np.random.default_rng(self.random_state.randint(0, 2**31, size=4))
+        return np.random.default_rng(self.random_state)
 
     def _options(self) -> Options:
         """Parameters as plain Python numbers: below, nobody asks what kind they are."""
@@ -371,13 +386,6 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
                 f"for X of {n} rows in the fit and {d} features. Ask for fewer, or for "
                 "n_components='auto'."
             )
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """Return a generator from whatever scikit-learn takes for one."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(0, 2**31, size=4))
-    return np.random.default_rng(random_state)
 
 
 def _row_weights(X: Any, shape: tuple[int, int], sample_weight: Any, leave_out: Any) -> Floats:

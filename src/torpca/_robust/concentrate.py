@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torpca._robust.rule import Cutoffs, Rule, n_next
 from torpca._sample.draw import Sample
 from torpca._sample.fit import SampleFit, left_out, principal_variances, sample_fit
 from torpca._sample.halves import without_long_rows
 from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._sources.base import Floats
 from torpca._stats.lines import rms_of_half, weights_of_nearest
+from torpca._stats.rule import Cutoffs, Rule, n_next
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from torpca._core.loop import Iteration
 from torpca._core.subspace import fix_signs, norm
-from torpca._robust.rule import Rule
 from torpca._robust.settle import Settled
 from torpca._robust.start import Start
 from torpca._select.rank import RankChoice
@@ -24,6 +23,7 @@ from torpca._stats.limits import (
     limits_of,
     new_limits,
 )
+from torpca._stats.rule import Rule
 from torpca._stats.scatter import mahalanobis, robust_scatter
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
@@ -40,7 +40,7 @@ class RobustFit:
     """Principal components of the good rows, and what each row has to do with them."""
 
     route: str
-    """How the fit went: on all "rows", in their "span", "exact", or in "passes" over many."""
+    """How the fit went: by all "rows", their "ellipsoid" or "span", "exact", in "passes"."""
     mean: Floats | None
     V: Floats
     """Principal directions (d, k) of the good rows."""

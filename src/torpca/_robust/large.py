@@ -32,7 +32,6 @@ from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.describe import RobustFit, principal_axes, within_good
 from torpca._robust.options import Options
 from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look
-from torpca._robust.rule import Cutoffs, Rule, free_part, n_next
 from torpca._robust.settle import Settled
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource
@@ -41,6 +40,7 @@ from torpca._stats.along import Along
 from torpca._stats.draw import some_rows
 from torpca._stats.limits import limits_of
 from torpca._stats.precision import Precision
+from torpca._stats.rule import Cutoffs, Rule, free_part, n_next
 from torpca._stats.scatter import FAR_OUT, PROBE_ROWS, consistency, robust_scatter
 from torpca._tuning import tuning
 
@@ -180,7 +180,7 @@ class Passes:
         fit, some = settled.fit, sample_weight[rows]
         if settled.rule.residual.scale == 0.0 or fit.frame.factors is not None:
             return None
-        if settled.start.elliptic:  # passes weigh rows by a subspace
+        if settled.route == "ellipsoid":  # passes weigh rows by a subspace
             return None
         centered = fit.mean is not None
         mean = fit.mean if fit.mean is not None else np.zeros(source.shape[1])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from torpca._robust.concentrate import ROUGHLY, Candidate, weighed
-from torpca._robust.rule import Cutoffs
 from torpca._sample.draw import Sample
 from torpca._sample.fit import SampleFit, sample_fit
 from torpca._sources.base import Floats
 from torpca._stats.cutoffs import cutoff, taper
+from torpca._stats.rule import Cutoffs
 from torpca._stats.scatter import ROUNDING, mahalanobis, tightest_half
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._core.measure import Measure
-from torpca._robust.rule import Rule, free_part
 from torpca._sources import RowSource
 from torpca._sources.base import (
     MIN_BLOCK_ROWS,
@@ -24,6 +23,7 @@ from torpca._sources.base import (
 from torpca._sources.tall import tall_rmatmul
 from torpca._stats.cutoffs import taper
 from torpca._stats.precision import Precision
+from torpca._stats.rule import Rule, free_part
 from torpca._stats.scatter import FAR_OUT
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning

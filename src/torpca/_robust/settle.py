@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from torpca._core.loop import Iteration, Step, iterate
 from torpca._core.problem import check_finite, check_sums
 from torpca._core.subspace import Fit, SubspaceFinder, norm
 from torpca._robust.concentrate import ROUGHLY
+from torpca._robust.ellipsoid import Ellipsoid
 from torpca._robust.options import Options
-from torpca._robust.rule import Rule, free_part, much_closer, n_next
 from torpca._robust.start import Start, find_start
 from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource
@@ -23,6 +22,7 @@ from torpca._stats.cutoffs import nearest, taper
 from torpca._stats.draw import some_rows
 from torpca._stats.lines import SETTLED, rms_of_half, weights_of_nearest
 from torpca._stats.precision import Precision, precision_law
+from torpca._stats.rule import Cutoffs, Rule, free_part, much_closer, n_next, rough_by
 from torpca._stats.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
@@ -34,6 +34,8 @@ MAX_VERDICTS = 10
 # Iterations in which rows are weighed at all. Where variances are equal beyond the signal, and more
 # components are asked for, weights and directions would follow each other for ever.
 MAX_LOOKS = 30
+# Share of the kept rows that may be far out among them, as a tail is.
+FAR_OUT_AMONG = 0.05
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Settled:
     """Where the iterations ended: a subspace and what the rows have to do with it."""
 
     route: str
-    """How it was found: "rows", "span", "exact"."""
+    """How it was found: "rows", "ellipsoid", "span", "exact"."""
     rows: RowSource = field(repr=False)
     """The rows as they were iterated on: in their span, if they are few and long."""
     fit: Fit
@@ -99,6 +101,11 @@ def settle_on_all(
     )
     weigher = Weigher(finder, start, options, sample_weight, rng, SETTLED if polish else ROUGHLY)
     keep, choice, history, converged = iterated(weigher, start, options, polish)
+    left = options.max_iter - len(history)
+    if left and weigher.goes_by_ellipsoid(keep):
+        rest = replace(options, max_iter=left)
+        keep, choice, more, converged = iterated(weigher, start, rest, polish)
+        history += tuple(replace(r, iteration=len(history) + r.iteration) for r in more)
     fit, rule, W = weigher.fit, weigher.rule, weigher.W
     if polish or rule.residual.exact:
         fit = finder.find(keep * sample_weight, choice.rank, polish=True)
@@ -114,7 +121,7 @@ def settle_on_all(
         fit = finder.find(part * sample_weight, choice.rank, polish=polish)
         R, studentised = residuals(fit, part)
     return Settled(
-        route="rows",
+        route="rows" if weigher.within is None else "ellipsoid",
         rows=source,
         fit=fit,
         keep=keep,
@@ -186,7 +193,8 @@ class Weigher:
         self.finder = finder
         self.options = options
         self.cuts = start.cuts
-        self.start = start
+        self.ellipsoid = start.ellipsoid
+        self.within: Floats | None = None
         self.n_rows = int(np.count_nonzero(start.keep))
         self.sample_weight = sample_weight
         self.rng = rng
@@ -235,9 +243,9 @@ class Weigher:
             return self.last
         votes = without_heaps(R[rows], counts[rows])
         rule = Rule.by_residuals(R[rows], votes, self.cuts, self.settled)
-        if self.start.elliptic:
+        if self.within is not None:
             self.rule = rule
-            return self.in_ellipsoid, self.in_ellipsoid
+            return self.within, self.within
         near = np.where(self.there, rule.near(R), 0.0)
         if 2 * float(near @ counts) < float(np.sum(counts)) * (1 - 1e-9):
             near = np.where(weights_of_nearest(R, counts) > 0, 1.0, 0.0)
@@ -261,12 +269,35 @@ class Weigher:
             self.half, self.nearest = half, self.last
         return near, now
 
-    @cached_property
-    def in_ellipsoid(self) -> Floats:
-        """Weights (n,) by the distance in all directions from the rows that the start kept."""
+    def goes_by_ellipsoid(self, keep: Floats) -> bool:
+        """Whether rows of weights `keep` (n,) vary without a gap, and many are far out among them.
+
+        Then rows are weighed by their distance in all directions.
+        """
+        k, counts = self.fit.V.shape[1], self.sample_weight
+        if self.ellipsoid is None or self.options.trim is not None or self.rule.residual.exact:
+            return False
+        W = self.finder.beyond(self.fit, keep * counts, 1)
+        if k == 0 or W.shape[1] == 0:
+            return False
+        Y = self.fit.rows().matmul(np.hstack([self.fit.V[:, -1:], W]))
+        last, following = (keep * counts) @ np.square(Y)
+        if last > tuning().gap ** rough_by(float(np.count_nonzero(keep))) * following:
+            return False
+        within = self.ellipsoid_weights(self.ellipsoid)
+        far = float((keep * counts) @ (1 - within)) / float(keep @ counts)
+        if far <= FAR_OUT_AMONG:
+            return False
+        self.within = within
+        self.cuts = Cutoffs()
+        self.forget()
+        return True
+
+    def ellipsoid_weights(self, ellipsoid: Ellipsoid) -> Floats:
+        """Weights (n,) by the distance in all directions from the rows in an ellipsoid."""
         rows, counts = self.judges, self.sample_weight
-        D = self.finder.find(self.start.keep * counts, self.finder.source.shape[1]).scores()[0]
-        weights = taper(Spread.of(D[rows], counts[rows]).z(D), self.cuts.inside)
+        D = self.finder.find(ellipsoid.keep * counts, self.finder.source.shape[1]).scores()[0]
+        weights = taper(Spread.of(D[rows], counts[rows]).z(D), ellipsoid.cut)
         if 2 * float(weights @ counts) < float(np.sum(counts)):
             weights = np.where(weights_of_nearest(D, counts) > 0, 1.0, 0.0)
         return np.where(self.there, weights, 0.0)

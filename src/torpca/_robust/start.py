@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._robust.concentrate import Candidate, concentrated, of_rank
-from torpca._robust.ellipsoid import within_ellipsoid
+from torpca._robust.ellipsoid import Ellipsoid, within_ellipsoid
 from torpca._robust.leverage import leave_leverage_out
-from torpca._robust.rule import Cutoffs, much_closer, rough_by
 from torpca._sample.draw import Sample, draw_sample
 from torpca._sample.fit import principal_variances
 from torpca._sample.halves import least_outlying, nearest_to_subsets, sides
 from torpca._select.rank import RankChoice, RankRule, choose_rank
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
+from torpca._stats.rule import Cutoffs, much_closer, rough_by
 from torpca._tuning import tuning
 
 # Samples of more than this many times the rows of a part are worth one.
@@ -50,8 +50,8 @@ class Start:
     agree on this one do not lie; zero if there is none."""
     cuts: Cutoffs
     """Cut-offs that the sample asks for."""
-    elliptic: bool
-    """Whether rows are weighed by their distance in all directions, as there is no gap."""
+    ellipsoid: Ellipsoid | None
+    """Rows near the others in all directions, to go by if there turns out to be no gap."""
     n_candidates: int
     """Number of different candidates between which there was a choice at the end."""
     n_sample: int
@@ -63,7 +63,7 @@ class Start:
         """The same for a table of `n_rows` rows, of which these were the rows numbered `rows`."""
         keep = np.zeros(n_rows, dtype=bool)
         keep[rows[self.keep]] = True
-        return replace(self, keep=keep)
+        return replace(self, keep=keep, ellipsoid=None)
 
 
 def find_start(
@@ -92,19 +92,15 @@ def find_start(
     choice = best.choice
     if choice.rule == "given":
         choice = choose_rank(rule, principal_variances(sample, best.keep))
+    keep, cuts = leave_leverage_out(sample, best, rng)
     gap = best.exact or choice.rank == 0 or has_gap(best, best)
-    cloud = None if gap else within_ellipsoid(sample, last, best)
-    if cloud is None:
-        keep, cuts = leave_leverage_out(sample, best, rng)
-    else:
-        keep, cuts = cloud[0], Cutoffs(inside=cloud[1])
     return Start(
         keep=sample.spread_out(keep, source.shape[0]),
         choice=choice,
         name=best.name,
         others=max((new for new, old in held if new > RIVAL * old), default=0.0),
         cuts=cuts.for_all_rows(),
-        elliptic=cloud is not None,
+        ellipsoid=None if gap else within_ellipsoid(sample, last, best, source.shape[0]),
         n_candidates=len(contenders(last, sample.weights)),
         n_sample=len(sample.rows),
         n_points=sample.points_of_half(),

@@ -70,6 +70,15 @@ class Sample:
         return int(np.searchsorted(np.cumsum(counts), 0.5 * np.sum(counts) * (1 - 1e-12))) + 1
 
 
+def sample_size(d: int, rank: RankRule, given: int | None) -> int:
+    """Number of rows of d numbers to draw, unless it is given or there are fewer."""
+    if given is not None:
+        return given
+    t = tuning()
+    count = int(np.clip(t.sample_numbers // d, t.fewest_rows, t.sample_rows))
+    return max(count, t.rows_per_direction * (rank.given or 0))
+
+
 def draw_sample(
     source: RowSource,
     magnitudes: Floats,
@@ -87,10 +96,7 @@ def draw_sample(
     """
     d = source.shape[1]
     there = np.flatnonzero(weights > 0)
-    if n_sample is None:
-        t = tuning()
-        n_sample = int(np.clip(t.sample_numbers // d, t.fewest_rows, t.sample_rows))
-        n_sample = max(n_sample, t.rows_per_direction * (rank.given or 0))
+    n_sample = sample_size(d, rank, n_sample)
     if n_sample < len(there):
         chance = weights[there] / np.sum(weights[there])
         rows = np.sort(rng.choice(there, size=n_sample, replace=False, p=chance))

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from torpca._core.gram import leading, leading_of_gram, near_top, near_top_of_gram, top_of_gram
-from torpca._robust.rule import free_part
 from torpca._sample.draw import Sample
 from torpca._sources.base import Floats
 from torpca._stats.lines import EQUAL
+from torpca._stats.rule import free_part
 
 # A residual this small beside its row comes from the Gram matrix of the sample, not from the row.
 BLUR = 1e-7
