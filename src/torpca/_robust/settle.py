@@ -35,7 +35,7 @@ MAX_VERDICTS = 10
 # components are asked for, weights and directions would follow each other for ever.
 MAX_LOOKS = 30
 # Share of the kept rows that may be far out among them, as a tail is.
-FAR_OUT_AMONG = 0.05
+FAR_OUT_AMONG = 0.03
 
 
 @dataclass(frozen=True)
