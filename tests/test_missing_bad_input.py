@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests._missing import gaussian, holed
+from tests._missing import FEW_CELLS, gaussian, holed
 from torpca import TORP, OutlierRobustPCA, torp
 
 NAMES = list("abcdefgh")
@@ -41,6 +41,7 @@ def said(call):
         ([0, 1, 2, 5, 6], False, "0, 1, 2 and 2 more columns,", "'c' and 2 more columns,"),
     ],
 )
+@FEW_CELLS
 def test_columns_without_a_number_are_named(X, empty, scale, numbers, names):
     X[:, empty] = np.nan
     model = OutlierRobustPCA(2, scale=scale)
@@ -134,6 +135,7 @@ def test_columns_without_a_number_in_rows_that_count(X):
         OutlierRobustPCA(2).fit(X, leave_out=np.arange(5))
 
 
+@FEW_CELLS
 def test_a_single_column_may_have_holes():
     X = np.random.default_rng(0).standard_normal((50, 1))
     X[[3, 8]] = np.nan
