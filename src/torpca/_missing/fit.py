@@ -175,12 +175,13 @@ def fit_cells(
     for _ in range(CELL_ROUNDS):
         assert found.completion is not None
         kept = found.fit.weights * sample_weight
-        model = replace(found.completion, noise=cell_scales(rows, found.completion, kept, rng))
+        noise = cell_scales(rows, found.completion, kept, sample_weight, rng)
+        model = replace(found.completion, noise=noise)
         rows, before = held(without_bad_cells(source, model)), n_observed
         n_observed = count_observed(rows)
         found = rounds(rows, n_observed, model, options, sample_weight, rng)
-        changed = int(np.sum(np.abs(n_observed - before)))
-        if changed <= FEW_CELLS * source.shape[0] * source.shape[1]:
+        changed = float(sample_weight @ np.abs(n_observed - before))
+        if changed <= FEW_CELLS * float(np.sum(sample_weight)) * source.shape[1]:
             break
     assert found.completion is not None
     completion = replace(found.completion, noise=model.noise)
