@@ -108,6 +108,17 @@ def test_rows_of_too_few_cells_are_told_of_once(here):
     assert "too few" not in Path("torpca-table/report.html").read_text(encoding="utf-8")
 
 
+def test_more_components_are_found_than_rows_have_cells(here, made):
+    X = made.X.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.9] = np.nan
+    write(X)
+    done = run("fit", "table.csv", "--id-column", "name")
+    assert done.exit_code == 1
+    assert "No row of the table has enough cells for" in done.output
+    assert "-k auto led to this number, but 90% of the cells are missing" in done.output
+    assert "Give -k 1, leave columns with many holes out" in done.output
+
+
 def test_the_summary_for_scripts(here, holed):
     content = told(run("fit", "table.csv", "--json"))["missing"]
     missing = np.isnan(holed)
