@@ -12,6 +12,9 @@ from torpca._missing.start import first_completion
 from torpca._sources.base import to_numpy
 from torpca.metrics import subspace_error
 
+# Rows of too few cells are among those of a test that is about something else.
+FEW_CELLS = pytest.mark.filterwarnings("ignore:X has .* with too few cells to be judged")
+
 
 def holed(X, share, seed=0):
     """A copy of X with NaN in about that share of its cells, anywhere."""

@@ -13,6 +13,7 @@ pytest.importorskip("pyarrow", reason='the command line needs pyarrow: pip insta
 
 import pyarrow.parquet as pq
 
+from tests._missing import FEW_CELLS
 from tests.test_cli import run
 from torpca import OutlierRobustPCA
 from torpca._cli import data
@@ -89,6 +90,7 @@ def test_rows_with_missing_cells_are_judged_by_the_others(here, made, holed):
     assert all(float(line["orthogonal_distance"]) >= 0 for line in others)
 
 
+@FEW_CELLS
 def test_the_same_as_in_python(here, holed):
     run("fit", "table.csv", "--scores", "parquet")
     model = OutlierRobustPCA().fit(holed)
@@ -97,6 +99,24 @@ def test_the_same_as_in_python(here, holed):
     assert table.column("score_distance").null_count == 2  # null, not NaN
     distances = table.column("score_distance").to_numpy()
     np.testing.assert_allclose(distances, model.distances(holed).score)
+
+
+def test_rows_of_too_few_cells_are_told_of_once(here):
+    done = run("fit", "table.csv")
+    assert done.output.count("too few") == 1
+    assert told(run("fit", "table.csv", "--json", "--force"))["warnings"] == []
+    assert "too few" not in Path("torpca-table/report.html").read_text(encoding="utf-8")
+
+
+def test_more_components_are_found_than_rows_have_cells(here, made):
+    X = made.X.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.9] = np.nan
+    write(X)
+    done = run("fit", "table.csv", "--id-column", "name")
+    assert done.exit_code == 1
+    assert "No row of the table has enough cells for" in done.output
+    assert "-k auto led to this number, but 90% of the cells are missing" in done.output
+    assert "Give -k 1, leave columns with many holes out" in done.output
 
 
 def test_the_summary_for_scripts(here, holed):
@@ -207,6 +227,7 @@ def test_texts_mean_nothing_in_files_of_numbers(here, made):
 # ---- imputed ------------------------------------------------------------------------------------
 
 
+@FEW_CELLS
 def test_the_table_is_written_with_its_cells_filled(here, made, holed):
     done = run("fit", "table.csv", "--id-column", "name", "--impute")
     assert done.exit_code == 0, done.output

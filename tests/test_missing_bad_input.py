@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests._missing import gaussian, holed
+from tests._missing import FEW_CELLS, gaussian, holed
 from torpca import TORP, OutlierRobustPCA, torp
+from torpca.datasets import make_outlier_subspace
 
 NAMES = list("abcdefgh")
 
@@ -41,6 +42,7 @@ def said(call):
         ([0, 1, 2, 5, 6], False, "0, 1, 2 and 2 more columns,", "'c' and 2 more columns,"),
     ],
 )
+@FEW_CELLS
 def test_columns_without_a_number_are_named(X, empty, scale, numbers, names):
     X[:, empty] = np.nan
     model = OutlierRobustPCA(2, scale=scale)
@@ -77,8 +79,32 @@ def test_rows_of_too_few_cells():
     X[np.arange(30), np.arange(30) % 5] = 1.0
     X[np.arange(30), np.arange(1, 31) % 5] = np.arange(30)
     message = said(lambda: OutlierRobustPCA(2).fit(X))
-    assert "Only 0 rows of X have enough cells for 2 components" in message
-    assert "Ask for fewer components, leave columns with many holes out" in message
+    assert message.startswith("No row of X has enough cells for 2 components, which is more than 2")
+    assert "Give n_components=1, leave columns with many holes out, or give rows" in message
+    message = said(lambda: OutlierRobustPCA(1).fit(X[:2, :2]))
+    assert message.endswith("Leave columns with many holes out, or give rows with more cells.")
+
+
+@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. ", "ignore:X has few numbers")
+@FEW_CELLS
+@pytest.mark.parametrize(
+    ("shape", "missing", "asked", "found", "there", "advice"),
+    [
+        ((300, 12), 0.9, "auto", "No row of X has", "1.17", "n_components=1, leave"),
+        ((500, 20), 0.8, "auto", "Only 1 row of X has", "4.04", "n_components=3 or less, leave"),
+        ((500, 20), 0.8, 0.9, "Only 1 row of X has", "4.04", "n_components=3 or less, leave"),
+    ],
+)
+def test_more_components_are_found_than_rows_have_cells(
+    shape, missing, asked, found, there, advice
+):
+    rows = make_outlier_subspace(*shape, 3, 0.1, noise=0.05, random_state=0).X
+    X = holed(rows, missing)
+    message = said(lambda: OutlierRobustPCA(asked).fit(X))
+    assert message.startswith(f"{found} enough cells for ")
+    led = f"n_components={asked!r} led to this number, but {missing:.0%} of the cells are missing"
+    assert f"{led}, and a row has {there} on average. Give {advice} columns" in message
+    OutlierRobustPCA(int(re.search(r"Give n_components=(\d+)", message)[1])).fit(X)
 
 
 @pytest.mark.parametrize("scale", [False, True])
@@ -134,6 +160,7 @@ def test_columns_without_a_number_in_rows_that_count(X):
         OutlierRobustPCA(2).fit(X, leave_out=np.arange(5))
 
 
+@FEW_CELLS
 def test_a_single_column_may_have_holes():
     X = np.random.default_rng(0).standard_normal((50, 1))
     X[[3, 8]] = np.nan

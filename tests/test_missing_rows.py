@@ -1,5 +1,7 @@
 """OutlierRobustPCA judges rows by the cells they have."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -7,10 +9,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tests._missing import gaussian, holed
+from tests._missing import FEW_CELLS, gaussian, holed
 from tests._shared import each_copy, types_as_labels
 from torpca import OutlierRobustPCA, load_model, save_model
 
+pytestmark = FEW_CELLS
 N, D, K = 4000, 20, 3
 
 
@@ -120,6 +123,45 @@ def test_of_rows_with_few_cells_nothing_is_known(model, X):
     # Nothing is known of a row without cells: it is where the mean is.
     np.testing.assert_allclose(model.transform(X)[100], 0.0, atol=1e-9)
     np.testing.assert_allclose(model.impute(X)[100], model.mean_)
+
+
+def told(X, k, leave_out=None, **options):
+    """Warnings of a fit."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        OutlierRobustPCA(k, **options).fit(X, leave_out=leave_out)
+    return [str(entry.message) for entry in caught]
+
+
+def test_such_rows_are_warned_of(X):
+    with pytest.warns(RuntimeWarning) as record:
+        OutlierRobustPCA(K).fit(X)
+    assert [str(entry.message) for entry in record] == [
+        "X has 2 rows with too few cells to be judged: 100 and 101, counted from 0. They have at "
+        "most 3 cells, but at least 4 are needed for 3 components. Their type is 'unknown' and "
+        "their distances are NaN. Ask for fewer components, or leave these rows out."
+    ]
+    assert record[0].filename == __file__
+
+
+def test_many_such_rows_are_counted(X):
+    rows = X.copy()
+    rows[200:210, 1:] = np.nan
+    (message,) = told(rows, K)
+    assert "12 rows with too few cells to be judged: 100, 101, 200 and 9 more, counted" in message
+
+
+def test_fewer_components_are_advised_where_they_help(X):
+    (message,) = told(X, K, leave_out=[101])  # the other one has no cells
+    assert "1 row with too few cells to be judged: 100, counted from 0. It has 0 cells," in message
+    assert message.endswith("distances are NaN. Leave this row out.")
+    assert "They have at most 3 good cells" in told(X, K, cells=True)[0]
+
+
+def test_nothing_is_said_where_all_rows_are_judged(X, good):
+    assert told(X, K, leave_out=[100, 101]) == []
+    assert told(np.delete(X, [100, 101], axis=0), K) == []
+    assert told(good[:300], K) == []
 
 
 def test_such_rows_have_no_say(model, X):

@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 
-from tests._missing import apart, gaussian, holed, one_torch_thread  # noqa: F401 (a fixture)
+from tests._missing import (  # noqa: F401 (a fixture)
+    FEW_CELLS,
+    apart,
+    gaussian,
+    holed,
+    one_torch_thread,
+)
 from tests._sources import torch_or_skip
 from torpca import OutlierRobustPCA, as_source
 from torpca._sources.base import to_numpy
 
+pytestmark = FEW_CELLS
 NAMES = [f"x{j}" for j in range(10)]
 
 

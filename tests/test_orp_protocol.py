@@ -28,6 +28,7 @@ def test_scikit_learn_checks(estimator, check):
     [
         OutlierRobustPCA(1),
         OutlierRobustPCA(trim=0.2, contamination=0.1, center=False),
+        OutlierRobustPCA(cells=True),
     ]
 )
 def test_scikit_learn_checks_of_other_options(estimator, check):

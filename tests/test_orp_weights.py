@@ -5,8 +5,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
+from tests._missing import gaussian, holed
 from tests._shared import assert_same_fit, some, types_as_labels
-from torpca import OutlierRobustPCA
+from torpca import OutlierRobustPCA, as_source
+from torpca._missing.screen import Screen
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 
@@ -54,6 +56,38 @@ def test_a_row_of_weight_two_is_that_row_twice_when_features_are_many():
     rows = make_outlier_subspace(25, 40, 2, 0.1, noise=0.1, random_state=0).X
     model = OutlierRobustPCA(2).fit(rows, sample_weight=np.full(25, 2.0))
     assert_same_fit(model, OutlierRobustPCA(2).fit(np.repeat(rows, 2, axis=0)))
+
+
+@pytest.fixture(scope="module")
+def with_bad_cells():
+    """Rows with holes and bad cells, and how often each of them counts."""
+    rng = np.random.default_rng(300)
+    rows = gaussian(300, 10, 2)
+    rows[rng.random(rows.shape) < 0.03] += 4.0
+    return holed(rows, 0.2), rng.integers(0, 4, 300)
+
+
+def test_a_first_look_at_cells_counts_rows_by_their_weights(with_bad_cells):
+    rows, counts = with_bad_cells
+    weighted, repeated = (
+        Screen.of(as_source(X), w, np.random.default_rng(0))
+        for X, w in ((rows, counts.astype(float)), (rows.repeat(counts, 0), np.ones(counts.sum())))
+    )
+    assert np.any(repeated.weights)  # some columns predict others
+    for name in ("location", "scale", "weights", "slopes", "spread"):
+        found, expected = (getattr(screen, name) for screen in (weighted, repeated))
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12, err_msg=name)
+
+
+def test_a_row_of_weight_two_is_that_row_twice_where_cells_may_be_bad(with_bad_cells):
+    rows, counts = with_bad_cells
+    model = OutlierRobustPCA(2, cells=True)
+    twice = clone(model).fit(rows.repeat(counts, axis=0))
+    assert_same_fit(model.fit(rows, sample_weight=counts), twice)
+    bad, expected = (np.abs(m.cell_outliers_.toarray()) for m in (model, twice))
+    np.testing.assert_array_equal(bad.repeat(counts, axis=0), expected)
+    without = clone(model).fit(rows[counts > 0])
+    assert_same_fit(clone(model).fit(rows, sample_weight=counts > 0), without)
 
 
 def test_weights_of_one_change_nothing(X, fitted):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests._missing import FEW_CELLS
 from tests._reports import HOSTILE, hostile, made
 from tests.test_report import Elements, data_of, unpacked
 from torpca import OutlierRobustPCA
@@ -15,6 +16,8 @@ from torpca._missing_cells import MissingCells, together
 from torpca._outputs import scores_table, summary, summary_text
 from torpca._report import report_html
 from torpca.datasets import make_outlier_subspace
+
+pytestmark = FEW_CELLS
 
 UNKNOWN = [11, 12]
 

@@ -21,6 +21,7 @@ from torpca._cli.words import translated
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._estimators.words import percent
 from torpca._files import FileTable
+from torpca._missing.check import TOO_FEW
 from torpca._model_file import save_model
 from torpca._outputs import summary, write_scores
 from torpca._report import write_report
@@ -71,6 +72,8 @@ def fit_table(
     # Of rows without names a fit knows none; with them, columns of new rows are found by name.
     model.feature_names_in_ = np.array(table.names, dtype=object)
     told = replace(told, advice=tuple(map(translated, told.advice)))
+    if told.missing.cells and not len(told.dropped.ids):  # the line about missing cells says it
+        told = replace(told, warnings=tuple(w for w in told.warnings if TOO_FEW not in w))
     return Fitted(model, told, table)
 
 

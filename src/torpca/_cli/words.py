@@ -21,7 +21,7 @@ TRANSLATIONS: tuple[tuple[str, str, str], ...] = (
     (r"\bInput X contains NaN only: none", "The table has no numbers: none", ""),
     (r"\bInput X contains NaN only in", "The table has no numbers in", ""),
     (r"\bInput X contains", "The table contains", ""),
-    (r"\bX has\b", "The table has", ""),
+    (r"(?<!of )\bX has\b", "The table has", ""),
     (r"\bbut OutlierRobustPCA is expecting\b", "but the model needs", ""),
     (r"\brows of X\b", "rows", ""),
     (r"\bDivide X by\b", "Divide the numbers by", ""),

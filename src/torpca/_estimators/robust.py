@@ -18,7 +18,7 @@ from torpca._estimators.holes import Holes
 from torpca._estimators.scaled import scaled_fit
 from torpca._estimators.stability import Probe, Stability
 from torpca._missing.cells import cell_outliers
-from torpca._missing.check import warn_of_few
+from torpca._missing.check import warn_of_few, warn_of_unjudged
 from torpca._missing.fit import RowsFit, fit_cells, fit_rows
 from torpca._names import FROM_ZERO
 from torpca._robust.options import Options
@@ -261,7 +261,7 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
             self._probe = Probe.of(found.rows, found.fit, weights, self._options())
             self._stability = None
             self._keep_noise(found, self._probe, weights)
-            self._keep_fit(source, found, origin)
+            n_observed = self._keep_fit(source, found, origin)
             about = Fitted(
                 fit=found.fit,
                 weights=weights,
@@ -276,6 +276,9 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
                 warn(f"{type(self).__name__}: {doubt}.", RuntimeWarning)
         if found.shares is not None:
             warn_of_few(source, found.shares)
+        if n_observed is not None:
+            k, d = self._basis.shape[::-1]
+            warn_of_unjudged(n_observed, weights, k, d, cells=bool(self.cells))
         if self._probe is not None:
             self._warn_of_sentinels(source, self._probe.rows)
         return self
@@ -311,7 +314,10 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
             beyond=round(1.0 - float(self.limit), 15),
         )
 
-    def _keep_fit(self, source: RowSource, found: RowsFit, origin: Floats | None) -> None:
+    def _keep_fit(
+        self, source: RowSource, found: RowsFit, origin: Floats | None
+    ) -> npt.NDArray[np.intp] | None:
+        """Keep what was found; number of cells by which each row is judged (n,), None: all."""
         fit = found.fit
         mean, rounding = fit.mean, 0.0
         if mean is not None:  # taking it off again rounds again
@@ -349,6 +355,7 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         self.weights_ = source.export(fit.weights)
         self.rank_, self.start_, self.route_ = fit.rank, fit.start, fit.route
         self.history_, self.n_iter_, self.converged_ = fit.history, len(fit.history), fit.converged
+        return source.n_observed()
 
     def _types_at_fit(self) -> dict[str, int] | None:
         """Number of training rows of each type; None where a file does not say it."""

@@ -13,7 +13,7 @@ from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Mask, Rows, place, to_numpy
 from torpca._sources.views import View
 from torpca._stats.draw import some_rows
-from torpca._stats.one_step import medians
+from torpca._stats.one_step import medians, weights_if_any
 
 # Standard deviations beyond which a cell is bad: one good cell in two thousand is.
 CUT = 3.5
@@ -142,17 +142,24 @@ def cell_outliers(source: RowSource, model: Completion) -> sparse.csr_array:
 
 
 def cell_scales(
-    source: RowSource, model: Completion, weights: Floats, rng: np.random.Generator
+    source: RowSource,
+    model: Completion,
+    weights: Floats,
+    sample_weight: Floats,
+    rng: np.random.Generator,
 ) -> Floats:
     """Noise (d,) of the cells of good rows of `weights` (n,), by the median size of residuals.
+
+    Each of these rows counts as often as its `sample_weight` (n,) says.
 
     Bad cells that are still among them make a mean square large, and a median hardly. A feature in
     which most residuals are zero has the noise that the model has.
     """
     d, k = model.V.shape
-    f = model.fitted(np, source.take(some_rows(weights, SCALE_ROWS, rng)))
+    rows = some_rows(weights, SCALE_ROWS, rng)
+    f, counts = model.fitted(np, source.take(rows)), weights_if_any(sample_weight[rows])
     E = np.where(f.observed > 0, np.abs(f.rest), np.nan)
     # k of the cells of a row follow the noise.
     free = np.clip(1.0 - k / np.maximum(f.count, 1.0), 0.1, None)
-    middle = medians((E / np.sqrt(free)[:, None]).T) / norm.ppf(0.75)
+    middle = medians((E / np.sqrt(free)[:, None]).T, counts) / norm.ppf(0.75)
     return np.where(middle > 0, middle * np.sqrt(max(1.0 - k / d, 0.0)), model.noise)

@@ -8,17 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._core.problem import check_finite
-from torpca._missing.completion import zero_where
+from torpca._missing.completion import unjudged, zero_where
 from torpca._names import FROM_ZERO
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Rows, place
 from torpca._warn import warn
-from torpca._words import counted, whole
+from torpca._words import counted, listed, whole
 
 # Share of the rows in which a feature is there, below which it is worth a word.
 MOSTLY_EMPTY = 0.5
-# Columns that a message names.
+# Columns, or rows, that a message names.
 NAMED = 3
+# What only the message about such rows says.
+TOO_FEW = "too few cells to be judged"
 # Numbers up to this size, and down to its inverse, can be squared and added up.
 SQUARED = 1e120
 
@@ -110,6 +112,33 @@ def warn_of_few(source: RowSource, shares: Floats) -> None:
             "not needed.",
             RuntimeWarning,
         )
+
+
+def warn_of_unjudged(
+    n_observed: npt.NDArray[np.intp], weights: Floats, k: int, d: int, *, cells: bool
+) -> None:
+    """Warn of rows of `weights` (n,) whose cells are too few for k components; of d cells in all.
+
+    `cells`: bad ones are not among the `n_observed` (n,).
+    """
+    few = np.flatnonzero(unjudged(n_observed, k, d) & (weights > 0))
+    if len(few) == 0:
+        return
+    one, most = len(few) == 1, int(np.max(n_observed[few]))
+    names = [whole(i) for i in few[:NAMED].tolist()]
+    more = len(few) - NAMED
+    which = listed(names if more <= 0 else [*names, f"{whole(more)} more"])
+    has = counted(most, "good cell" if cells else "cell")
+    # One component takes two cells of a row.
+    fewer = "Ask for fewer components, or leave" if most > 1 else "Leave"
+    warn(
+        f"X has {counted(len(few), 'row')} with {TOO_FEW}: {which}, {FROM_ZERO}. "
+        f"{'It has' if one else 'They have at most'} {has}, but at least {min(k + 1, d)} are "
+        f"needed for {counted(k, 'component')}. {'Its' if one else 'Their'} type is 'unknown' and "
+        f"{'its' if one else 'their'} distances are NaN. {fewer} "
+        f"{'this row' if one else 'these rows'} out.",
+        RuntimeWarning,
+    )
 
 
 def columns(source: RowSource, which: npt.NDArray[np.intp]) -> str:

@@ -19,11 +19,12 @@ from torpca._missing.start import first_completion
 from torpca._robust.describe import RobustFit
 from torpca._robust.fit import robust_fit
 from torpca._robust.options import Options
+from torpca._select.rank import RankRule
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Array, Floats, Rows, place
 from torpca._stats.draw import some_rows
 from torpca._stats.limits import LEVEL
-from torpca._words import counted
+from torpca._words import counted, figures
 
 # Looks at the cells by the model, at most, and share of them that may change in the end.
 CELL_ROUNDS, FEW_CELLS = 3, 1e-3
@@ -103,7 +104,7 @@ def fit_with_holes(
     Of many rows, a part goes through all of this first.
     """
     rank, center = options.rank.given, options.center
-    weights = judged(sample_weight, n_observed, rank or 1, source.shape[1])
+    weights = judged(sample_weight, n_observed, options.rank, rank or 1, source.shape[1])
     few = max(FEWEST, NUMBERS // source.shape[1])
     if np.count_nonzero(weights) <= WORTH_A_PART * few:
         begun = first_completion(source, weights, rank, rng, center=center)
@@ -141,12 +142,13 @@ def rounds(
 ) -> RowsFit:
     """Steps 2 to 4 from a first completion, where each move is `rate` times the one before."""
     seed = int(rng.integers(2**62))  # for all fits: what changes is the cells
-    weights = judged(sample_weight, n_observed, options.rank.given or 1, source.shape[1])
+    rank = options.rank
+    weights = judged(sample_weight, n_observed, rank, rank.given or 1, source.shape[1])
     kept = None
     for _ in range(ROUNDS):
         filled = completed(source, completion)
         fit = robust_fit(filled, options, weights, np.random.default_rng(seed))
-        weights = judged(sample_weight, n_observed, *fit.V.shape[::-1])
+        weights = judged(sample_weight, n_observed, rank, *fit.V.shape[::-1])
         before, kept = kept, fit.weights * weights
         n = float(np.sum(kept))
         same = before is not None and float(np.sum(np.abs(kept - before))) <= SETTLED * n
@@ -175,12 +177,13 @@ def fit_cells(
     for _ in range(CELL_ROUNDS):
         assert found.completion is not None
         kept = found.fit.weights * sample_weight
-        model = replace(found.completion, noise=cell_scales(rows, found.completion, kept, rng))
+        noise = cell_scales(rows, found.completion, kept, sample_weight, rng)
+        model = replace(found.completion, noise=noise)
         rows, before = held(without_bad_cells(source, model)), n_observed
         n_observed = count_observed(rows)
         found = rounds(rows, n_observed, model, options, sample_weight, rng)
-        changed = int(np.sum(np.abs(n_observed - before)))
-        if changed <= FEW_CELLS * source.shape[0] * source.shape[1]:
+        changed = float(sample_weight @ np.abs(n_observed - before))
+        if changed <= FEW_CELLS * float(np.sum(sample_weight)) * source.shape[1]:
             break
     assert found.completion is not None
     completion = replace(found.completion, noise=model.noise)
@@ -202,17 +205,55 @@ def held(rows: RowSource) -> RowSource:
     return source
 
 
-def judged(sample_weight: Floats, n_observed: npt.NDArray[np.intp], k: int, d: int) -> Floats:
-    """Weights (n,) of rows, zero where k scores explain all cells that a row has."""
+def judged(
+    sample_weight: Floats, n_observed: npt.NDArray[np.intp], rank: RankRule, k: int, d: int
+) -> Floats:
+    """Weights (n,) of rows, zero where k scores explain all cells that a row has.
+
+    `rank` is what the user asked for, and k what came of it.
+    """
     weights = np.where(unjudged(n_observed, k, d), 0.0, sample_weight)
     count = int(np.count_nonzero(weights))
-    if count < max(2, k + 1):
-        raise ValueError(
-            f"Only {counted(count, 'row')} of X {'has' if count == 1 else 'have'} enough cells for "
-            f"{counted(k, 'component')}, which is more than {k} or all {d}. Ask for fewer "
-            "components, leave columns with many holes out, or give more rows."
-        )
+    if count < enough_for(k):
+        raise too_few(n_observed[sample_weight > 0], count, rank, k, d)
     return weights
+
+
+def enough_for(k: int) -> int:
+    """Number of rows that it takes at least to find k components."""
+    return max(2, k + 1)
+
+
+def too_few(
+    n_observed: npt.NDArray[np.intp], count: int, rank: RankRule, k: int, d: int
+) -> ValueError:
+    """The error of a table of which only `count` rows have enough of their d cells."""
+    one = count <= 1
+    said = (
+        f"{'Only ' + counted(count, 'row') if count else 'No row'} of X {'has' if one else 'have'}"
+    )
+    said += f" enough cells for {counted(k, 'component')}, which is more than {k} or all {d}."
+    if rank.given is None and k > 1:
+        there = float(np.mean(n_observed))
+        asked = "'auto'" if rank.share is None else f"{rank.share:g}"
+        said += (
+            f" n_components={asked} led to this number, but {1 - there / d:.0%} of "
+            f"the cells are missing, and a row has {figures(there)} on average."
+        )
+    fewer = fewer_components(n_observed, k, d)
+    ask = f"Give n_components={fewer}{' or less' if fewer > 1 else ''}, leave" if fewer else "Leave"
+    return ValueError(f"{said} {ask} columns with many holes out, or give rows with more cells.")
+
+
+def fewer_components(n_observed: npt.NDArray[np.intp], k: int, d: int) -> int:
+    """Most components, fewer than k, for which half of the rows have enough cells.
+
+    If there are none, one component, if rows have enough cells for that; otherwise 0.
+    """
+    counts = {j: np.count_nonzero(~unjudged(n_observed, j, d)) for j in range(1, k)}
+    possible = {j: count for j, count in counts.items() if count >= enough_for(j)}
+    half = [j for j, count in possible.items() if 2 * count >= len(n_observed)]
+    return max(half, default=min(possible, default=0))
 
 
 def missing_share(source: RowSource, weights: Floats) -> float:

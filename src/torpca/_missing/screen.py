@@ -13,7 +13,13 @@ from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, place, to_numpy
 from torpca._stats.draw import some_rows
 from torpca._stats.neighbours import predictors
-from torpca._stats.one_step import ROUNDING, one_step_locations, one_step_scales, robust_slopes
+from torpca._stats.one_step import (
+    ROUNDING,
+    one_step_locations,
+    one_step_scales,
+    robust_slopes,
+    weights_if_any,
+)
 
 # Share of good cells within the cut-off.
 QUANTILE = 0.99
@@ -45,25 +51,25 @@ class Screen:
 
     @classmethod
     def of(cls, source: RowSource, weights: Floats, rng: np.random.Generator) -> Screen:
-        """The columns of some rows of `source`, drawn by `weights` (n,)."""
+        """The columns of some rows of `source`, each counted as often as its weight (n,) says."""
         d = source.shape[1]
         rows = some_rows(weights, min(ROWS, max(FEWEST, NUMBERS // d)), rng)
-        P = np.ascontiguousarray(source.take(rows).T)
+        P, counts = np.ascontiguousarray(source.take(rows).T), weights_if_any(weights[rows])
         cut = float(np.sqrt(chi2.ppf(QUANTILE, 1)))
-        location = one_step_locations(P)
-        scale = one_step_scales(P - location[:, None])
+        location = one_step_locations(P, counts)
+        scale = one_step_scales(P - location[:, None], counts)
         if d > MOST_COLUMNS:
             return cls(location, scale, None, np.zeros((0, 0)), np.ones(d), cut)
         Z = (P - location[:, None]) / np.where(scale > 0, scale, np.inf)[:, None]
         U = np.where(np.abs(Z) <= cut, Z, np.nan)
-        w, b = predictors(U, CORRELATED, NEIGHBOURS, QUANTILE)
+        w, b = predictors(U, CORRELATED, NEIGHBOURS, QUANTILE, counts)
         alone = np.count_nonzero(w, axis=1) == 1
         w[alone] = 0.0
         found = cls(location, scale, w, w * b, np.ones(d), cut)
         expected = to_numpy(found.expected(np, Z.T)).T
-        grown = np.where(alone, 1.0, robust_slopes(Z, expected, cut))
+        grown = np.where(alone, 1.0, robust_slopes(Z, expected, cut, counts))
         away = Z - grown[:, None] * expected
-        spread = np.maximum(one_step_scales(away), ROUNDING)
+        spread = np.maximum(one_step_scales(away, counts), ROUNDING)
         return cls(location, scale, w, w * b * grown[:, None], spread, cut)
 
     def expected(self, xp: Any, Z: Array) -> Array:

@@ -10,6 +10,7 @@ from torpca._missing.em import settled
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, Mask
 from torpca._stats.draw import some_rows
+from torpca._stats.one_step import weighted_medians
 
 # Rows from which it is found, and numbers in them at most, but so many rows in any case.
 ROWS, NUMBERS, FEWEST = 3000, 2**20, 300
@@ -55,7 +56,7 @@ def first_completion(
     # Nearly as many as there are features would fit the cells that a row has, whatever they are,
     # and say nothing of the others.
     most = min(d - 1, max(rank or 1, d // 2))
-    k = max(1, min(k, most, len(rows) // ROWS_PER_DIRECTION))
+    k = max(1, min(k, most, int(np.sum(w)) // ROWS_PER_DIRECTION))
     model = by_pairs(np.where(observed, short - mean, 0.0), observed, w, mean, k)
     return settled(as_source(short), model, w, center=center, max_passes=PASSES, share=ROUGHLY)
 
@@ -81,26 +82,3 @@ def middles(X: Floats, w: Floats, *, center: bool) -> tuple[Floats, Floats]:
     # More than half of the cells may be equal.
     largest = np.max(np.where(np.isnan(away), 0.0, away), axis=0)
     return mean, np.where(scale > 0, scale, largest)
-
-
-def weighted_medians(X: Floats, w: Floats) -> Floats:
-    """Median of each column of X (m, d), NaN apart, each row repeated w (m,) times; zero if none.
-
-    Examples
-    --------
-    >>> weighted_medians(np.array([[1.0, np.nan], [2.0, np.nan], [4.0, np.nan]]), np.ones(3))
-    array([2., 0.])
-    """
-    alike = len(w) > 0 and w[0] > 0 and bool(np.all(w == w[0]))
-    if alike and not np.isnan(X).all(axis=0).any():  # several times as fast
-        return np.asarray(np.nanmedian(X, axis=0))
-    order = np.argsort(X, axis=0, kind="stable")  # NaN comes last
-    ordered = np.take_along_axis(X, order, axis=0)
-    mass = np.cumsum(np.where(np.isnan(ordered), 0.0, w[order]), axis=0)
-    half = 0.5 * mass[-1] * np.array([[1 - 1e-12], [1 + 1e-12]])
-    # The first numbers that have half of the weight behind them, and more than half.
-    low, high = (np.sum(mass < at, axis=0) for at in half)
-    pick = np.minimum(np.stack([low, high]), len(X) - 1)
-    two = np.take_along_axis(ordered, pick, axis=0)
-    middle = np.where(np.isnan(two[1]), two[0], two[0] / 2 + two[1] / 2)
-    return np.where(np.isnan(middle), 0.0, middle)
