@@ -192,7 +192,11 @@ def parsed(
             parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=[str(i) for i in read],
-                # All as text: Arrow guesses a type from the first block and fails on a later one.
+                # All as text. With a type, given or guessed, decimal_point, null_values and
+                # true_values would do, but Arrow ends at the first cell of another kind (12%, $5,
+                # 1,234, a word), where all are counted here, and a pipe cannot be read again. For
+                # text there is only null_values: it misses marks with spaces around them, and
+                # takes the name NA from a row.
                 column_types=dict.fromkeys(names, pa.string()),
                 strings_can_be_null=False,
             ),
