@@ -82,10 +82,7 @@ def about_limits(parameters: Mapping[str, Any]) -> list[str]:
         told.append(f"Of Gaussian good rows, {beyond} are beyond a limit (--limit).")
     if "contamination" in parameters:
         share = percent(parameters["contamination"])
-        told.append(
-            f"The farthest {share} of the rows are flagged, whatever they are like "
-            "(--contamination)."
-        )
+        told.append(f"The farthest {share} of the rows are flagged, good or bad (--contamination).")
     return told
 
 
