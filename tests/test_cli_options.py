@@ -15,6 +15,7 @@ from torpca import OutlierRobustPCA, load_model
 from torpca._cli import progress
 from torpca._cli import run as running
 from torpca._cli.app import torpca
+from torpca._words import percent
 
 
 def fitted(*options):
@@ -46,7 +47,7 @@ def test_the_level_of_the_limits(table, made):
     assert flagged[0] == np.count_nonzero(model.predict(made.X) == -1)
     found = fitted("-k", 2, "--limit", 0.8)
     assert found["limits"] == pytest.approx(model.cutoffs_)
-    assert any("20 % are beyond a limit (--limit)" in note for note in found["notes"])
+    assert any("20% are beyond a limit (--limit)" in note for note in found["notes"])
     assert not any("--limit" in note for note in fitted("-k", 2)["notes"])
 
 
@@ -267,7 +268,7 @@ def test_new_rows_are_compared_with_those_of_the_fit(table, made):
     bad = [line for line, flag in zip(lines[1:], made.outliers, strict=True) if flag]
     Path("new.csv").write_text("\n".join([lines[0], *bad[:15], *lines[1:16]]) + "\n")
     done = run("score", "there", "new.csv")
-    assert f"flagged now, {100 * then:.0f} % at the fit" in done.output
+    assert f"flagged now, {percent(then)} at the fit" in done.output
     found = json.loads(run("score", "there/model.npz", "new.csv", "--json").stdout)
     assert found["flagged"]["share_at_fit"] == pytest.approx(then)
     assert "share_at_fit" not in fitted("-k", 2)["flagged"]

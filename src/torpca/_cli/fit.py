@@ -17,6 +17,7 @@ from torpca._cli.options import (
     reading,
     share_between,
 )
+from torpca._words import whole
 
 # Tables of more rows have their scores in Parquet, unless CSV is asked for.
 LONG = 100_000
@@ -65,7 +66,7 @@ def default_folder(data: str) -> Path:
     "table",
     type=click.Choice(["parquet", "csv"]),
     help=f"Format of the scores and of the imputed table. Default: csv, or parquet for more than "
-    f"{LONG:,} rows.",
+    f"{whole(LONG)} rows.",
 )
 @force
 @as_json

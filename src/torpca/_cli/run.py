@@ -19,11 +19,11 @@ from torpca._cli.progress import watched
 from torpca._cli.provenance import provenance
 from torpca._cli.words import translated
 from torpca._estimators.robust import OutlierRobustPCA
-from torpca._estimators.words import percent
 from torpca._files import FileTable
 from torpca._model_file import save_model
 from torpca._outputs import summary, write_scores
 from torpca._report import write_report
+from torpca._words import percent
 
 MODEL, REPORT, SUMMARY = "model.npz", "report.html", "summary.json"
 # What a folder of results may hold.

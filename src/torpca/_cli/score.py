@@ -58,8 +58,8 @@ def score_command(
     from torpca._cli.data import Data, keep_inputs
     from torpca._cli.results import Results
     from torpca._cli.tell import tell
-    from torpca._estimators.words import percent
     from torpca._outputs import summary, write_scores
+    from torpca._words import percent
 
     results = Results.at(model)
     extra, what = Copies(clean, flags), Data(data, **how)

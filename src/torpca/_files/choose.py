@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from torpca._files.errors import TableError, first_of, shown, similar
-from torpca._words import counted
+from torpca._files.errors import TableError, shown, similar
+from torpca._words import counted, first_of
 
 NO_NAME = "it has no name; row names written by R or pandas look like that"
 

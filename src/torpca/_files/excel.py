@@ -8,10 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from torpca._files.errors import TableError, first_of, need, reason_of, shown, similar
+from torpca._files.errors import TableError, need, reason_of, shown, similar
 from torpca._files.lines import Lines, TextOptions
 from torpca._names import feature_names
-from torpca._words import counted
+from torpca._words import counted, first_of
 
 SUFFIXES = (".xlsx", ".xlsm")
 # Cells made into text at a time.

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from torpca._files.errors import TableError, first_of, need, shown
+from torpca._files.errors import TableError, need, shown
 from torpca._files.stored import Numbers, Stored, Texts
 from torpca._sources.base import Mask
-from torpca._words import counted
+from torpca._words import counted, first_of
 
 
 @dataclass

@@ -14,13 +14,13 @@ from torpca._files import excel, text
 from torpca._files.cells import TextColumn
 from torpca._files.choose import Wanted, places_among
 from torpca._files.dressed import CALLED, OTHER
-from torpca._files.errors import TableError, first_of, shown
+from torpca._files.errors import TableError, shown
 from torpca._files.growing import Growing
 from torpca._files.ids import texts
 from torpca._files.lines import Lines, TextOptions
 from torpca._files.marks import Marks
 from torpca._files.stored import StoredArray, Texts
-from torpca._words import counted
+from torpca._words import counted, first_of
 
 Progress = Callable[[int, int | None], None]
 
