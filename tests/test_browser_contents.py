@@ -25,7 +25,7 @@ def test_everything_is_there(open_page, files):
     assert headings[0] == "spectra.csv"
     assert len(headings) == 13
     said = page.locator(".headline").inner_text()
-    assert said == "6 of 40 rows (15\u00a0%) are unlike the others: all off the model."
+    assert said == "6 of 40 rows (15%) are unlike the others: all off the model."
     for landmark in ("header", "nav", "main", "aside", "footer"):
         assert page.locator(landmark).count() == 1
     # Inked: points on each canvas.
@@ -98,7 +98,7 @@ def test_shares_are_not_rounded_up_to_all_nor_down_to_none(open_page, tmp_path):
     some.explanation.shares[:, :2] = 0.9998, 0.0002
     page = open_page(write_report(some, tmp_path / "shares.html"))
     said = page.locator("#why-body td:last-child").all_text_contents()
-    assert said[:2] == [">\u00a099.9\u00a0%", "less than 0.1\u00a0%"]
+    assert said[:2] == [">\u00a099.9%", "less than 0.1%"]
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ def test_long_lists_are_cut_and_said_to_be(table, monkeypatch):
     monkeypatch.setattr(disputes, "IN_JSON", 4)
     arguments = ("compare", "table.csv", "-k", 2, "--methods", METHODS)
     done = run(*arguments)
-    assert "more rows; --json has them" in done.output
+    assert "more rows; --json lists them" in done.output
     found = json.loads(run(*arguments, "--json").stdout)["disagreements"]
     assert len(found["most_disputed"]) == 4 < found["rows"]
 

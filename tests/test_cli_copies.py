@@ -188,10 +188,10 @@ def test_new_rows_are_copied_too(odd):
 @pytest.mark.parametrize(
     ("path", "code", "said"),
     [
-        ("table.csv", 1, "made from"),
+        ("table.csv", 1, "is an input"),
         ("good.txt", 1, "must end in .csv or .parquet"),
         ("there/scores.csv", 1, "Give another --"),
-        ("taken.csv", 1, "there already"),
+        ("taken.csv", 1, "already exists"),
         ("nowhere/good.csv", 1, "no such folder"),
         (".", 2, "is a directory"),
     ],

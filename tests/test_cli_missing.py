@@ -327,7 +327,7 @@ def test_cells_are_an_option_of_the_model_only_if_asked_for(here, monkeypatch):
     run("fit", "table.csv", "--out", "a")
     run("fit", "table.csv", "--cells", "--out", "b")
     assert asked == [{"scale": False}, {"scale": False, "cells": True}]
-    assert "Single cells may be bad as well as whole rows" in run("fit", "--help").output
+    assert "Look for single bad cells as well as bad rows" in run("fit", "--help").output
 
 
 # ---- score, report, compare ----------------------------------------------------------------------

@@ -15,6 +15,7 @@ from torpca import OutlierRobustPCA, load_model
 from torpca._cli import progress
 from torpca._cli import run as running
 from torpca._cli.app import torpca
+from torpca._words import percent
 
 
 def fitted(*options):
@@ -46,7 +47,7 @@ def test_the_level_of_the_limits(table, made):
     assert flagged[0] == np.count_nonzero(model.predict(made.X) == -1)
     found = fitted("-k", 2, "--limit", 0.8)
     assert found["limits"] == pytest.approx(model.cutoffs_)
-    assert any("20 % are beyond a limit (--limit)" in note for note in found["notes"])
+    assert any("20% are beyond a limit (--limit)" in note for note in found["notes"])
     assert not any("--limit" in note for note in fitted("-k", 2)["notes"])
 
 
@@ -65,7 +66,7 @@ def test_iterations(table):
         (("--limit", 99), "99 must be at least 0.5"),
         (("--max-iter", 0), "0 is not in the range x>=1"),
         (("--skip-rows", -1), "-1 is not in the range x>=0"),
-        (("--limit", 0.9, "--contamination", 0.1), "Leave one of the two out"),
+        (("--limit", 0.9, "--contamination", 0.1), "Use only one of the two"),
         (("--n-components", "few"), "must be a whole number of components"),
     ],
 )
@@ -137,12 +138,12 @@ def test_thousands(table):
     Path("table.csv").write_text("\n".join([lines[0] + ",n", *rows]) + "\n")
     how = ("--columns", "n,f0,f1", "-k", 1)
     found = fitted(*how, "--thousands", ",")
-    assert any("Commas stand between thousands in 'n'" in note for note in found["notes"])
+    assert any("Commas were read as thousands separators in 'n'" in note for note in found["notes"])
     found = fitted(*how)
-    assert any("taken to stand between thousands in 'n'" in note for note in found["notes"])
+    assert any("If they are decimal commas, use --decimal" in note for note in found["notes"])
     refused = run("fit", "table.csv", "--thousands", "x")
     assert refused.exit_code == 1
-    assert "mark 'x' between thousands is not allowed" in refused.output
+    assert "thousands separator 'x' is not allowed" in refused.output
 
 
 def test_excel_files(table, made):
@@ -231,7 +232,7 @@ def test_a_folder_knows_its_time_column(timed):
     assert Path("new-judged.csv").read_text().startswith("row,label")
     refused = run("score", "there", "new.csv", "--time-column", "when")
     assert refused.exit_code == 1
-    assert "no column 'when' to tell times by" in refused.output
+    assert "no column 'when' to take times from" in refused.output
 
 
 def test_times_that_cannot_be_read(table):
@@ -256,7 +257,7 @@ def test_an_alarm_ends_with_a_code_of_its_own(table):
     done = run("score", "there", "table.csv", "--alarm", 0, "--json")
     assert done.exit_code == 3
     assert json.loads(done.stdout)["flagged"]["share"] == share
-    assert "3 more rows are flagged" in " ".join(run("score", "--help").output.split())
+    assert "3 more rows flagged" in " ".join(run("score", "--help").output.split())
     for wrong in (-0.1, 1, 5, "nan"):
         assert run("score", "there", "table.csv", "--alarm", wrong).exit_code == 2
 
@@ -267,7 +268,7 @@ def test_new_rows_are_compared_with_those_of_the_fit(table, made):
     bad = [line for line, flag in zip(lines[1:], made.outliers, strict=True) if flag]
     Path("new.csv").write_text("\n".join([lines[0], *bad[:15], *lines[1:16]]) + "\n")
     done = run("score", "there", "new.csv")
-    assert f"flagged now, {100 * then:.1f}% at the fit" in done.output
+    assert f"flagged now, {percent(then)} at the fit" in done.output
     found = json.loads(run("score", "there/model.npz", "new.csv", "--json").stdout)
     assert found["flagged"]["share_at_fit"] == pytest.approx(then)
     assert "share_at_fit" not in fitted("-k", 2)["flagged"]

@@ -338,7 +338,7 @@ def test_a_file_is_there_whole_or_not_at_all(fitted, tmp_path):
     path = tmp_path / "model.onnx"
     made = to_onnx(fitted, path)
     assert path.read_bytes() == made.SerializeToString()
-    with pytest.raises(FileExistsError, match="there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         to_onnx(fitted, path, force=False)
     with pytest.raises(OSError, match="no such folder"):
         to_onnx(fitted, tmp_path / "nowhere" / "model.onnx")

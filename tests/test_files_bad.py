@@ -194,7 +194,7 @@ BAD = {
     "commas in a TSV": (text("a,b\n1,2\n", "bad.tsv"), ["--delimiter ','"]),
     "decimal commas": (
         text("a\tb\n1,5\t2,5\n3,0\t2,0\n", "bad.tsv"),
-        ["comma before", "--decimal"],
+        ["decimal comma", "--decimal"],
     ),
     "another encoding": (text("größe,b\n1,2\n".encode("latin-1")), ["UTF-8"]),
     "a cell too many, in another encoding": (
@@ -287,7 +287,7 @@ def test_bad_options(tmp_path):
         ({"missing": "ignore"}, "'model', 'drop-rows' or 'error'"),
         ({"delimiter": "::"}, "one character"),
         ({"delimiter": ""}, "one character"),
-        ({"columns": []}, "No columns were named"),
+        ({"columns": []}, "Name at least two, or leave it out"),
         ({"columns": ["a", "id"]}, "'id' .* cannot be used: text, such as 'x'"),
         ({"columns": ["a", "b"], "id_column": "a"}, "at the same time"),
         ({"columns": ["a"]}, "only one column of numbers to use, 'a'"),

@@ -82,7 +82,9 @@ def test_each_kind_is_told_with_the_columns(tmp_path):
     notes = " ".join(table.notes)
     assert "divided by 100 in 'share', such as '3.1%' in row 1." in notes
     assert "Currency signs were left out in 'price', such as '$49' in row 1." in notes
-    assert "Commas stand between thousands in 'mass', such as '12,032.1' in row 1." in notes
+    assert (
+        "Commas were read as thousands separators in 'mass', such as '12,032.1' in row 1." in notes
+    )
 
 
 def test_other_numbers_of_the_file_say_what_a_comma_is(tmp_path):
@@ -90,7 +92,7 @@ def test_other_numbers_of_the_file_say_what_a_comma_is(tmp_path):
     table = read_table(path)
     np.testing.assert_array_equal(table.X, [[1234, 1.5], [5678, 2.5]])
     assert any(
-        "taken to stand between thousands in 'a'" in note and "column 'b'" in note
+        "Commas were read as thousands separators in 'a'" in note and "column 'b'" in note
         for note in table.notes
     )
     path = csv(tmp_path, 'a,b\n"1,234","1,234,567"\n"5,678",3\n')
@@ -104,14 +106,16 @@ def test_a_comma_that_nothing_explains_is_not_guessed(tmp_path):
         read_table(path, delimiter=";")
     thousands = read_table(path, delimiter=";", thousands=",")
     np.testing.assert_array_equal(thousands.X[:, 0], [1234, 5678])
-    assert any("Commas stand between thousands in 'a'" in note for note in thousands.notes)
+    assert any(
+        "Commas were read as thousands separators in 'a'" in note for note in thousands.notes
+    )
     decimals = read_table(path, delimiter=";", decimal=",")
     np.testing.assert_array_equal(decimals.X[:, 0], [1.234, 5.678])
 
 
 def test_a_comma_before_decimals_elsewhere_in_the_column_is_an_error(tmp_path):
     path = csv(tmp_path, "a;b\n1,234;1.5\n5,67;2\n")
-    with pytest.raises(TableError, match=r"comma before their decimals, such as '5,67' in row 2"):
+    with pytest.raises(TableError, match=r"decimal comma, such as '5,67' in row 2"):
         read_table(path, delimiter=";")
 
 
@@ -119,7 +123,7 @@ def test_points_between_thousands_with_commas_before_decimals(tmp_path):
     path = csv(tmp_path, "a;b\n12.032,1;3,5%\n1.234;4%\n")
     table = read_table(path, delimiter=";", decimal=",")
     np.testing.assert_allclose(table.X, [[12032.1, 0.035], [1234, 0.04]], rtol=1e-15)
-    assert any("Points stand between thousands in 'a'" in note for note in table.notes)
+    assert any("Points were read as thousands separators in 'a'" in note for note in table.notes)
     path = csv(tmp_path, "a;b\n1,5;3\n2.5;4\n3,5;5\n")  # not 2.5, and not 25
     with pytest.raises(TableError, match=r"numbers, but also '2\.5' in row 2"):
         read_table(path, delimiter=";", decimal=",")
@@ -153,7 +157,7 @@ def test_the_size_of_chunks_does_not_matter(tmp_path, chunk_bytes):
     i = np.arange(1, 60)
     np.testing.assert_allclose(table.X[:-1], np.stack([i / 4, 1000 * i, i / 100, i], axis=1))
     np.testing.assert_allclose(table.X[-1], [1, 2, 0.03, 4])
-    assert "because numbers of column 'a' have a point" in " ".join(table.notes)
+    assert "because numbers of column 'a' have a decimal point" in " ".join(table.notes)
 
 
 def test_text_with_a_few_amounts_is_text(tmp_path):
@@ -164,9 +168,9 @@ def test_text_with_a_few_amounts_is_text(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"thousands": "x"}, "mark 'x' between thousands is not allowed"),
-        ({"thousands": ",", "decimal": ",", "delimiter": ";"}, "cannot stand both"),
-        ({"thousands": "."}, "cannot stand both"),
+        ({"thousands": "x"}, "thousands separator 'x' is not allowed"),
+        ({"thousands": ",", "decimal": ",", "delimiter": ";"}, "cannot be both"),
+        ({"thousands": "."}, "cannot be both"),
     ],
 )
 def test_marks_that_cannot_be(tmp_path, options, said):

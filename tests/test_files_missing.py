@@ -104,7 +104,7 @@ def test_numbers_that_mean_missing(tmp_path, write, limit):
     expected[[4, 5], [1, 2]] = np.nan
     np.testing.assert_array_equal(rows_of(table.X), expected)
     assert table.missing.cells == 6
-    assert any("2 cells are missing because --na-values says so" in note for note in table.notes)
+    assert any("2 cells are missing because --na-values names" in note for note in table.notes)
     # Nothing is taken for missing by itself.
     np.testing.assert_array_equal(rows_of(read_table(path, **options).X), marked)
 
@@ -175,7 +175,7 @@ def test_marks_that_cannot_be(tmp_path):
         with pytest.raises(TableError, match=r"'n\.a\.x', but .*rows.* holds numbers.*such as"):
             read_table(path, na_values=["-999", "n.a.x"])
     for write in (write_npy, write_csv):
-        with pytest.raises(TableError, match="empty cells are missing anyway"):
+        with pytest.raises(TableError, match="empty cells are always missing"):
             read_table(write(tmp_path, numbers()), na_values=["-999", " "])
 
 

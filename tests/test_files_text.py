@@ -96,7 +96,7 @@ def test_a_first_row_taken_for_names_is_told(tmp_path):
     for names in ("3,1,2", "S1,3.5,1.5,2.5", "S1,3,4,2"):
         row = ",".join("5678"[: names.count(",") + 1])
         notes = " ".join(read_table(csv(tmp_path, f"{names}\n{row}\n")).notes)
-        assert "look like numbers of a row" in notes
+        assert "look like a row of numbers" in notes
         assert "--no-header" in notes
     # Wavelengths are names.
     assert read_table(csv(tmp_path, "1100,1102,1104\n1,2,3\n")).notes == ()

@@ -96,8 +96,10 @@ def test_times_that_are_none(tmp_path, times, said):
 
 def test_columns_that_are_not_there(tmp_path):
     path = csv(tmp_path, "a,b,when\n1,2,1\n3,4,2\n")
-    with pytest.raises(TableError, match=r"no column 'wen' to tell times by\. Did you mean 'when'"):
+    with pytest.raises(
+        TableError, match=r"no column 'wen' to take times from\. Did you mean 'when'"
+    ):
         read_table(path, time_column="wen")
     assert read_table(path, time_column="wen", time_if_there=True).times is None
-    with pytest.raises(TableError, match="cannot tell times and be a feature"):
+    with pytest.raises(TableError, match="cannot hold the times and be a feature"):
         read_table(path, columns=["a", "when"], time_column="when")

@@ -456,6 +456,6 @@ def test_a_failed_save_leaves_the_old_file(path, fitted, monkeypatch):
 
 
 def test_an_old_file_is_kept_if_asked(path, fitted):
-    with pytest.raises(FileExistsError, match="there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         save_model(fitted, path, force=False)
     save_model(fitted, path)

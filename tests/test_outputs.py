@@ -181,7 +181,7 @@ def test_a_full_disk_leaves_the_old_table(told, tmp_path, ending, monkeypatch):
 
 def test_an_old_table_is_kept_if_asked(told, tmp_path):
     path = write_scores(told, tmp_path / "scores.csv")
-    with pytest.raises(FileExistsError, match="there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         write_scores(told, path, force=False)
 
 

@@ -7,8 +7,8 @@ from tests import _plots
 from tests._reports import spectra
 from torpca import OutlierRobustPCA
 from torpca._bands import named_bands
-from torpca._estimators.words import percent
 from torpca._shares import signed_shares
+from torpca._words import percent
 from torpca.plots import ContributionsDisplay
 
 # Fixtures: pytest looks for them by these names.
@@ -102,7 +102,7 @@ def test_contributions_from_predictions(model, rows):
     one = ContributionsDisplay.from_predictions([1.0, -3.0], ids=["r"])
     np.testing.assert_array_equal(one.shares, [[0.25, -0.75]])
     assert one.ax_.get_title(loc="left") == "row r"
-    assert [text.get_text() for text in one.value_labels_] == ["75 %", "25 %"]
+    assert [text.get_text() for text in one.value_labels_] == ["75%", "25%"]
     nothing = ContributionsDisplay.from_predictions([0.0, 0.0])
     nothing.figure_.canvas.draw()
 

@@ -24,7 +24,7 @@ def test_scores_are_those_of_transform(any_model, rows):
         np.testing.assert_array_equal(artist.get_offsets(), Y[types == kind][:, [0, 2]])
     share = any_model.explained_variance_ratio_[2]
     assert display.ax_.get_ylabel().startswith("component 3 (")
-    assert float(display.ax_.get_ylabel().split("(")[1].split()[0]) == pytest.approx(
+    assert float(display.ax_.get_ylabel().split("(")[1].split("%")[0]) == pytest.approx(
         100 * share, abs=0.5
     )
 

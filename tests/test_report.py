@@ -262,7 +262,7 @@ def test_ids_that_are_row_numbers_take_no_room(small):
 
 def test_the_headline_answers_the_question(small):
     assert words.headline(small) == (
-        "12 of 300 rows (4\u00a0%) are unlike the others: all off the model."
+        "12 of 300 rows (4%) are unlike the others: all off the model."
     )
     assert words.headline(made(300, 1)) == ("One of 300 rows is unlike the others: off the model.")
     assert words.headline(made(300, 0)).startswith("All 300 rows agree")

@@ -68,7 +68,7 @@ def test_sparse_rows_and_frames_have_reports(model):
 
 def test_new_rows_and_their_baseline(model):
     made = torpca.report(model, X[:50] + 0.001, new=True, baseline=(120, 12))
-    assert "10\u00a0% at the fit (12 of 120 rows)" in made.html
+    assert "10% at the fit (12 of 120 rows)" in made.html
 
 
 @pytest.mark.parametrize(

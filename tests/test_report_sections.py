@@ -314,8 +314,8 @@ def test_a_score_report_says_the_baseline_and_the_shift():
     new = replace(answer(model, moved, new=True), baseline=Baseline(200, 8))
     np.testing.assert_allclose(shifts(new)[0][0], 2.0, atol=0.3)
     assert "most along component 1" in shift_words(new)[0]
-    assert "4\u00a0% at the fit (8 of 200 rows)" in baseline_words(new)[0]
-    assert words.headline(new).endswith("beyond the limits of the model; at the fit 4\u00a0% were.")
+    assert "4% at the fit (8 of 200 rows)" in baseline_words(new)[0]
+    assert words.headline(new).endswith("beyond the limits of the model; at the fit 4% were.")
     page = report_html(new)
     assert '<section id="drift"' in page
     assert '<section id="drift"' not in report_html(answer(model, X))

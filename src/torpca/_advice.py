@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._sources.base import Floats
-from torpca._words import counted, figures, listed, whole
+from torpca._words import counted, figures, first_of, percent
 
 # Rows that are looked at, and columns at most: of more, nobody reads what is said of single ones.
 LOOKED_AT, MOST_COLUMNS = 20_000, 5_000
@@ -87,8 +87,7 @@ def advice(
 
 def _names(names: Sequence[str], which: npt.NDArray[np.intp]) -> str:
     """Names of a few columns."""
-    more = len(which) - NAMED
-    return listed([*(names[j] for j in which[:NAMED]), *([f"{whole(more)} more"] * (more > 0))])
+    return first_of((names[j] for j in which[:NAMED]), len(which), NAMED)
 
 
 def _columns(names: Sequence[str], which: npt.NDArray[np.intp]) -> str:
@@ -145,7 +144,7 @@ def _units(
     if count > max(1, A_FEW * len(columns)) or spread[order[0]] < ORDERS * middle:
         return []
     one = count == 1
-    much = f"{share[count - 1]:.1%}" if share[count - 1] < 0.9995 else "more than 99.9%"
+    much = percent(float(share[count - 1]))
     return [
         f"Column{'s' * (not one)} {_names(names, columns[order[:count]])} hold{'s' * one} {much} "
         f"of the variance: {'its' if one else 'their'} numbers spread "

@@ -151,7 +151,7 @@ def refuse_file(path: Path, force: bool) -> None:
     """Raise an error if there is a file and `force` is false; also to say so before the work."""
     if path.exists() and not force:
         raise FileExistsError(
-            f"{path} is there already and was left as it is. Choose another name, or replace it "
+            f"{path} already exists and was left as it is. Choose another name, or replace it "
             "with --force (force=True in Python)."
         )
 
@@ -166,7 +166,7 @@ def refuse_folder(path: Path, force: bool, names: Collection[str] | None = None)
     if there:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
         raise FileExistsError(
-            f"{path} holds {there[0]}{more} already and was left as it is. Choose another folder, "
+            f"{path} already holds {there[0]}{more} and was left as it is. Choose another folder, "
             "or replace the results with --force (force=True in Python)."
         )
 

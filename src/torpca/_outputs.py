@@ -24,7 +24,7 @@ from torpca._estimators.words import reason_for_rank, stability_words
 from torpca._missing_words import how_much, missing_summary, what_was_done
 from torpca._names import FROM_ONE
 from torpca._times import one_time, shown_times
-from torpca._words import counted, figures, printable, whole
+from torpca._words import counted, figures, percent, printable, whole
 
 # Rows and causes in a summary, and causes in its text.
 MOST_EXTREME, MOST_CAUSES, CAUSES_IN_TEXT = 10, 20, 6
@@ -398,20 +398,19 @@ def summary_text(answer: Answer) -> str:
     facts = {
         "components": f"{rank['components']}, {rank['reason']}",
         "flagged": f"{whole(flagged['rows'])} of {counted(told['rows'], 'row')} "
-        f"({flagged['share']:.1%})" + f": {kinds_words(answer)}" * bool(flagged["rows"]),
+        f"({percent(flagged['share'])})" + f": {kinds_words(answer)}" * bool(flagged["rows"]),
         "columns": "scaled" if answer.scaled else "not scaled",
     }
     if answer.baseline is not None:
         facts["compared"] = (
-            f"{_percent(flagged['share'])} flagged now, {_percent(answer.baseline.share)} at the "
-            "fit"
+            f"{percent(flagged['share'])} flagged now, {percent(answer.baseline.share)} at the fit"
         )
     if told["missing"]["cells"]:
         facts["missing"] = f"{how_much(answer)}: {what_was_done(answer)}"
     if not answer.new:
         facts["variance explained"] = (
-            f"{_percent(explained['without_bad_rows'])} without the bad rows; "
-            f"{_percent(explained['with_bad_rows'])} with them, by ordinary PCA"
+            f"{percent(explained['without_bad_rows'])} without the bad rows; "
+            f"{percent(explained['with_bad_rows'])} with them, by ordinary PCA"
         )
         if "by_both" in flagged:
             facts["ordinary PCA"] = (
@@ -485,7 +484,3 @@ def _extreme_lines(answer: Answer, told: dict[str, Any]) -> list[str]:
             for line, reason in zip([head, *cells], [f"because of ({what})", *why], strict=True)
         ),
     ]
-
-
-def _percent(share: float | None) -> str:
-    return "an unknown share" if share is None else f"{share:.1%}"

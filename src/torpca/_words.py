@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import floor, log10
+
+# A sentence names so many columns or rows, and counts the rest.
+NAMED = 5
 
 
 def whole(n: int) -> str:
@@ -57,23 +61,23 @@ def interval(low: float, high: float) -> str:
     return " to ".join(f"{round(end, decimals) + 0.0:,.{decimals}f}" for end in (low, high))
 
 
-def percent(share: float) -> str:
-    """A share in per cent, no more precise than is of use.
+def percent(share: float | None) -> str:
+    """A share in per cent, no more precise than is of use; None is one that nobody knows.
 
     Examples
     --------
-    >>> percent(0.3333), percent(0.052), percent(0.9996), percent(1.0), percent(1e-6)
-    ('33 %', '5.2 %', 'more than 99.9 %', '100 %', 'less than 0.1 %')
+    >>> percent(0.345), percent(0.05), percent(0.9996), percent(1.0), percent(1e-6)
+    ('34.5%', '5%', 'more than 99.9%', '100%', 'less than 0.1%')
     """
+    if share is None:
+        return "an unknown share"
     value = 100 * share
     if 0 < value < 0.1:
-        return "less than 0.1 %"
-    # Not rounded up to all, nor down to none.
-    if 99.9 <= value < 100:
-        return "more than 99.9 %" if value > 99.95 else "99.9 %"
-    if value < 10 or 90 < value < 100:
-        return f"{value:.1f}".removesuffix(".0") + " %"
-    return f"{value:.0f} %"
+        return "less than 0.1%"
+    # Not rounded up to all.
+    if 99.95 <= value < 100:
+        return "more than 99.9%"
+    return f"{value:.1f}".removesuffix(".0") + "%"
 
 
 def degrees(angle: float) -> str:
@@ -86,6 +90,20 @@ def degrees(angle: float) -> str:
 def listed(parts: list[str]) -> str:
     """Parts of a sentence with commas and an "and"."""
     return "".join(parts) if len(parts) < 2 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def first_of(things: Iterable[object], total: int | None = None, most: int = NAMED) -> str:
+    """The first of `things` in words; `total` is how many there are, if not all are given.
+
+    Examples
+    --------
+    >>> first_of("abc"), first_of("abcde", 1700, most=2)
+    ('a, b and c', 'a, b and 1,698 more')
+    """
+    all_things = list(things)
+    words = [str(thing) for thing in all_things[:most]]
+    more = (len(all_things) if total is None else total) - len(words)
+    return listed([*words, *([f"{whole(more)} more"] if more > 0 else [])])
 
 
 def shortened(name: str, most: int) -> str:

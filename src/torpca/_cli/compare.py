@@ -15,9 +15,9 @@ from torpca._cli.typed import split_names
 @command("compare")
 @click.argument("data")
 @rank_option
-@click.option("--methods", help="Methods, separated by commas. Default: a handful of fast ones.")
-@click.option("--fraction", type=float, help="Share of bad rows, for methods that ask for it.")
-@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+@click.option("--methods", help="Methods, separated by commas. Default: a few fast ones.")
+@click.option("--fraction", type=float, help="Share of bad rows, for methods that need it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @reading_complete
 def compare_command(
     data: str,
@@ -27,9 +27,10 @@ def compare_command(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Run several methods on DATA, show how they agree, and the rows on which they do not.
+    """Run several methods on DATA, and show how far they agree and on which rows they do not.
 
-    All of them look for the same number of components. If none is given, OutlierRobustPCA says it.
+    All methods use the same number of components. Unless -k is a number, OutlierRobustPCA chooses
+    it.
 
     \b
     Examples:

@@ -145,8 +145,8 @@ class Copy:
             start = now.stop
         if start != n:
             raise ValueError(
-                f"{self.data.path} has {start} rows now, and had {n} when it was judged. Run it "
-                "again when nobody writes to it."
+                f"{self.data.path} now has {start} rows, but had {n} when it was judged. Run "
+                "the command again when the file no longer changes."
             )
 
     def _names(self, raw: Raw) -> list[str]:

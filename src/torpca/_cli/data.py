@@ -97,10 +97,9 @@ def keep_inputs(
         for one in there:
             if path.resolve() == one:
                 raise ValueError(
-                    f"{path} is what the results are made from. Give another {option}."
+                    f"{path} is an input, which must not be replaced. Give another {option}."
                 )
             if path.resolve().is_relative_to(one):
                 raise ValueError(
-                    f"{path} would be inside {one.name}, which is what the results are made from. "
-                    f"Give another {option}."
+                    f"{path} would be inside {one.name}, which is an input. Give another {option}."
                 )

@@ -22,11 +22,11 @@ DEMO, SPECTRA = Path("torpca-demo"), "spectra.csv"
     show_default=True,
     help="Folder for the results.",
 )
-@click.option("--force", is_flag=True, help="Replace results in another folder.")
+@click.option("--force", is_flag=True, help="Replace existing results in another folder.")
 @as_json
 @quiet
 def demo_command(out: Path, force: bool, as_json: bool, quiet: bool) -> None:
-    """Find the bad ones among 240 spectra, made for this purpose, and write a report.
+    """Try torpca on 240 simulated spectra: find the bad ones and write a report.
 
     \b
     Examples:

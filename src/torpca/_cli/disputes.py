@@ -101,5 +101,5 @@ def dispute_lines(table: Sequence[Compared], rows: FileTable) -> list[str]:
         f"{whole(len(found.rows))} of {whole(len(rows.ids))}",
         f"  {counted_rows:<{width}}{''.join(numbers)}",
         *lines,
-        *([f"  and {counted(more, 'more row')}; --json has them"] if more else []),
+        *([f"  and {counted(more, 'more row')}; --json lists them"] if more else []),
     ]

@@ -49,4 +49,4 @@ def sentence(error: Exception) -> str:
         name = "" if error.filename is None else f"{error.filename}: "
         return f"{name}{error.strerror}. Check the path and your permissions."
     text = translated(" ".join(str(error).split()))
-    return text or f"{type(error).__name__}. This is a fault of torpca; please report it."
+    return text or f"{type(error).__name__}. This is a bug in torpca; please report it."

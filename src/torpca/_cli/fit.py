@@ -17,6 +17,7 @@ from torpca._cli.options import (
     reading,
     share_between,
 )
+from torpca._words import whole
 
 # Tables of more rows have their scores in Parquet, unless CSV is asked for.
 LONG = 100_000
@@ -31,36 +32,41 @@ def default_folder(data: str) -> Path:
 @command("fit")
 @click.argument("data")
 @rank_option
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the results. Default: torpca-NAME."
+)
 @copies
 @click.option("--scale", is_flag=True, help="Divide each column by a robust standard deviation.")
-@click.option("--cells", is_flag=True, help="Single cells may be bad as well as whole rows.")
+@click.option("--cells", is_flag=True, help="Look for single bad cells as well as bad rows.")
 @click.option(
     "--limit",
     type=float,
     callback=share_between(0.5, 1.0, "at least 0.5 and less than 1, such as 0.99", least=True),
-    help="Share of good rows within the limits, if they are Gaussian: the higher, the fewer rows "
-    "are flagged. Default: 0.99.",
+    help="Share of Gaussian good rows that are within the limits. A higher share flags fewer rows. "
+    "Default: 0.99.",
 )
 @click.option(
     "--contamination",
     type=float,
     callback=share_between(0.0, 0.5, "more than 0 and at most 0.5, such as 0.05", most=True),
-    help="Flag this share of the rows, the farthest, in place of those beyond a limit.",
+    help="Flag this share of the rows, the farthest ones, instead of those beyond a limit.",
 )
 @click.option(
-    "--max-iter", type=click.IntRange(min=1), help="Iterations allowed. Default: 100; 5 are usual."
+    "--max-iter",
+    type=click.IntRange(min=1),
+    help="Maximum number of iterations. Default: 100. Most fits need about 5.",
 )
 @click.option(
     "--impute",
     is_flag=True,
-    help="Write the table with its missing cells filled, too: imputed.csv or imputed.parquet.",
+    help="Also write the table with its missing cells filled, as imputed.csv or imputed.parquet.",
 )
 @click.option(
     "--scores",
     "table",
     type=click.Choice(["parquet", "csv"]),
-    help="Format of scores and imputed cells. Default: csv, and parquet for long tables.",
+    help=f"Format of the scores and of the imputed table. Default: csv, or parquet for more than "
+    f"{whole(LONG)} rows.",
 )
 @force
 @as_json
@@ -86,9 +92,9 @@ def fit_command(
 ) -> None:
     """Find the bad rows of DATA and write scores, model, report and summary.
 
-    DATA is a file: CSV or TSV (gzip too), Excel (.xlsx), Parquet, .npy, .npz or Zarr; "-" is CSV on
-    standard input. Results go to the folder torpca-NAME. Results of the same data and options are
-    replaced; all others only with --force.
+    DATA is a file: CSV or TSV (gzip too), Excel (.xlsx), Parquet, .npy, .npz or Zarr. With "-",
+    CSV is read from standard input. Results go to the folder torpca-NAME. Existing results are
+    replaced if they come from the same data and options, otherwise only with --force.
 
     \b
     Examples:
@@ -106,13 +112,13 @@ def fit_command(
 
     if impute and how["missing"] == "drop-rows":
         raise click.UsageError(
-            "--impute fills missing cells, but --missing drop-rows leaves their rows out. Leave "
-            "one of the two out."
+            "--impute fills missing cells, but --missing drop-rows leaves their rows out. Use only "
+            "one of the two."
         )
     if limit is not None and contamination is not None:
         raise click.UsageError(
-            "--contamination says how many rows are flagged, whatever the --limit. Leave one of "
-            "the two out."
+            "--contamination says how many rows are flagged, whatever the --limit. Use only one of "
+            "the two."
         )
     extra, what = Copies(clean, flags), Data(data, **how)
     what.check()

@@ -12,8 +12,7 @@ from torpca import __version__
 from torpca._cli.errors import errors_as_sentences
 
 EXIT_CODES = """
-Exit codes: 0 done, 1 something is wrong with the data or a file (one sentence says what), 2 wrong
-usage.
+Exit codes: 0 success, 1 a problem with the data or a file (the message says what), 2 wrong usage.
 """
 
 
@@ -23,7 +22,7 @@ usage.
 )
 @click.version_option(__version__, prog_name="torpca")
 def torpca() -> None:
-    """Which rows of a table are bad, why, and what the data looks like without them.
+    """Find the bad rows of a table, say why they are bad, and describe the data without them.
 
     \b
     Examples:
@@ -43,7 +42,7 @@ def command(name: str, codes: str = EXIT_CODES) -> Callable[[Callable[..., Any]]
                 return function(*args, **keywords)
 
         made: click.Command = torpca.command(name, epilog=codes)(run)
-        debug = click.Option(["--debug"], is_flag=True, help="Show the traceback of an error.")
+        debug = click.Option(["--debug"], is_flag=True, help="Show where an error came from.")
         made.params.append(debug)  # the last one, which hardly anybody needs
         return made
 

@@ -18,15 +18,15 @@ from torpca._cli.options import force
 @click.option(
     "--new-rows-only",
     is_flag=True,
-    help="Judge all rows as new ones, and keep nothing of the rows of the fit in the file.",
+    help="Judge every row as a new one, and store nothing about the rows of the fit.",
 )
 @force
-@click.option("--json", "as_json", is_flag=True, help="Print where it is as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the path as JSON.")
 def onnx_command(model: Path, out: Path, new_rows_only: bool, force: bool, as_json: bool) -> None:
-    """Write MODEL as an ONNX graph to OUT, to judge rows where torpca is not installed.
+    """Write MODEL to OUT as an ONNX graph, which judges rows without torpca.
 
-    MODEL is a folder that torpca fit wrote, or a model.npz. The graph takes the columns of the
-    model, in the order its metadata has, and returns coordinates, distances and labels.
+    MODEL is a folder written by torpca fit, or a model.npz file. The graph takes the columns of the
+    model, in the order given in its metadata, and returns coordinates, distances and labels.
 
     \b
     Examples:

@@ -19,8 +19,8 @@ def listed_values(
     values = tuple(value for text in typed for value in split_names(text) or [""])
     if not all(values):
         raise click.BadParameter(
-            f"{', '.join(map(repr, typed))} has an empty value; empty cells are missing anyway. "
-            "Give values with commas between them, such as -999,9999."
+            f"{', '.join(map(repr, typed))} has an empty value; empty cells are always missing. "
+            "Separate values by commas, such as -999,9999."
         )
     return values or None
 
@@ -30,8 +30,8 @@ def reading(function: Callable[..., Any]) -> Callable[..., Any]:
     option = click.option(
         "--missing",
         type=click.Choice(["model", "drop-rows", "error"]),
-        help="Rows that lack a number: judge them by the cells they have (model), leave them out, "
-        "or end with an error. Default: model.",
+        help="What to do with rows that have missing cells: judge them by the cells they have "
+        "(model), leave them out (drop-rows), or stop with an error. Default: model.",
     )
     return reading_numbers(option(function))
 
@@ -41,7 +41,8 @@ def reading_complete(function: Callable[..., Any]) -> Callable[..., Any]:
     option = click.option(
         "--missing",
         type=click.Choice(["drop-rows", "error"]),
-        help="Rows that lack a number: leave them out, or end with an error. Default: error.",
+        help="What to do with rows that have missing cells: leave them out (drop-rows), or stop "
+        "with an error. Default: error.",
     )
     return reading_numbers(option(function))
 
@@ -50,12 +51,12 @@ def reading_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options that say how to read a table."""
     for option in (
         click.option(
-            "--sheet", help="Sheet of an Excel file: its name, or its number counted from 1."
+            "--sheet", help="Sheet of an Excel file: its name, or its number, counted from 1."
         ),
         click.option(
             "--skip-rows",
             type=click.IntRange(min=0),
-            help="Lines to skip before the line of names.",
+            help="Number of lines to skip before the column names.",
         ),
         click.option(
             "--encoding", help="Encoding of a text file, such as latin-1. Default: UTF-8."
@@ -63,26 +64,30 @@ def reading_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--header/--no-header",
             default=None,
-            help="Whether a text file begins with a line of names. Default: it does.",
+            help="Whether a text file begins with a line of column names. Default: --header.",
         ),
         click.option(
-            "--thousands", help="Mark between thousands, such as , in 12,032.1. Default: found out."
+            "--thousands",
+            help="Thousands separator, such as the comma in 12,032.1. Default: detected.",
         ),
-        click.option("--decimal", help="Mark before decimals: . or , Default: a point."),
-        click.option("--delimiter", help="Character between the columns of a text file."),
+        click.option("--decimal", help="Decimal mark: . (default) or ,"),
+        click.option(
+            "--delimiter",
+            help="Character between the columns of a text file. Default: a comma; a tab for .tsv.",
+        ),
         click.option(
             "--na-values",
             multiple=True,
             callback=listed_values,
-            help="Values that mean missing, such as -999,9999, besides empty cells, NA and the "
-            "like; separated by commas.",
+            help="Values that mean missing, separated by commas, such as -999,9999. Empty cells, "
+            "NA and the like always do.",
         ),
         click.option(
             "--time-column",
-            help="Column that says when the rows were measured: dates, times or numbers. It is not "
-            "used as a feature; scores have it beside them.",
+            help="Column that says when each row was measured: dates, times or numbers. It is not "
+            "used as a feature. The scores include it.",
         ),
-        click.option("--exclude", help="Columns not to use, separated by commas."),
+        click.option("--exclude", help="Columns to leave out, separated by commas."),
         click.option("--columns", help="Columns to use, separated by commas."),
         click.option("--id-column", help="Column with the names of the rows."),
     ):
@@ -126,7 +131,7 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--quiet",
         is_flag=True,
-        help="Print nothing but errors and, if asked for, JSON; draw no progress bar.",
+        help="Print only errors and, with --json, JSON. Draw no progress bar.",
     )(run)
 
 
@@ -137,13 +142,13 @@ def copies(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--flags",
             type=path,
-            help="Write the input with three more columns, outlier, type and times_limit, to a "
+            help="Write the input with three more columns (outlier, type and times_limit) to a "
             ".csv or .parquet file.",
         ),
         click.option(
             "--clean",
             type=path,
-            help="Write the good rows of the input, with all of its columns, to a .csv or .parquet "
+            help="Write the good rows of the input, with all its columns, to a .csv or .parquet "
             "file.",
         ),
     ):
@@ -159,7 +164,7 @@ rank_option = click.option(
     default="auto",
     show_default=True,
     callback=typed_rank,
-    help="Components: a number, a share of the variance such as 0.9, or auto.",
+    help="Number of components, a share of the variance to explain, such as 0.9, or auto.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-force = click.option("--force", is_flag=True, help="Replace results that are there.")
+force = click.option("--force", is_flag=True, help="Replace existing results.")

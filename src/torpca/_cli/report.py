@@ -14,15 +14,15 @@ from torpca._cli.options import force, quiet, reading
 
 
 @command("report")
-@click.argument("what", type=click.Path(path_type=Path))
+@click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", required=False)
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write the report.")
+@click.option("--out", type=click.Path(path_type=Path), help="File for the report.")
 @force
-@click.option("--json", "as_json", is_flag=True, help="Print where it is as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the path as JSON.")
 @quiet
 @reading
 def report_command(
-    what: Path,
+    model: Path,
     data: str | None,
     out: Path | None,
     force: bool,
@@ -30,10 +30,10 @@ def report_command(
     quiet: bool,
     **how: Any,
 ) -> None:
-    """Write the report of a model: WHAT is a folder that torpca fit wrote, or a model.npz.
+    """Write a report on MODEL and its rows, or on the new rows in DATA.
 
-    DATA are new rows to show; by default those the model was fitted to, if they are where they
-    were.
+    MODEL is a folder written by torpca fit, or a model.npz file. Without DATA, the file that the
+    model was fitted to must still be where it was.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def report_command(
     from torpca._cli.run import REPORT
     from torpca._report import write_report
 
-    results = Results.at(what)
+    results = Results.at(model)
     path = out or results.model.parent / REPORT
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--out {path} must end in .html.")

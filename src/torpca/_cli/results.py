@@ -76,7 +76,8 @@ class Results:
         then = self.data
         if then is None or then.path == "-":
             raise ValueError(
-                f"{self.model.parent} does not say what its data is. Give DATA as second argument."
+                f"{self.model.parent} does not say where its data is. Give DATA as the second "
+                "argument."
             )
         found = self._judge(
             then,
@@ -88,8 +89,8 @@ class Results:
         if len(found.ids) != n:
             then_rows = whole(n) if isinstance(n, int) else "an unknown number"
             raise ValueError(
-                f"{then.path} has {counted(len(found.ids), 'row')} now, and {then_rows} when the "
-                "model was fitted. Give it as DATA to judge the rows as new ones."
+                f"{then.path} now has {counted(len(found.ids), 'row')}, but had {then_rows} when "
+                "the model was fitted. Give it as DATA to judge the rows as new ones."
             )
         return found
 

@@ -19,12 +19,12 @@ from torpca._cli.progress import watched
 from torpca._cli.provenance import provenance
 from torpca._cli.words import translated
 from torpca._estimators.robust import OutlierRobustPCA
-from torpca._estimators.words import percent
 from torpca._files import FileTable
 from torpca._missing.check import TOO_FEW
 from torpca._model_file import save_model
 from torpca._outputs import summary, write_scores
 from torpca._report import write_report
+from torpca._words import percent
 
 MODEL, REPORT, SUMMARY = "model.npz", "report.html", "summary.json"
 # What a folder of results may hold.
@@ -85,10 +85,7 @@ def about_limits(parameters: Mapping[str, Any]) -> list[str]:
         told.append(f"Of Gaussian good rows, {beyond} are beyond a limit (--limit).")
     if "contamination" in parameters:
         share = percent(parameters["contamination"])
-        told.append(
-            f"The farthest {share} of the rows are flagged, whatever they are like "
-            "(--contamination)."
-        )
+        told.append(f"The farthest {share} of the rows are flagged, good or bad (--contamination).")
     return told
 
 

@@ -59,7 +59,7 @@ def may_replace(folder: Path, force: bool, now: Mapping[str, Any]) -> bool:
     different = differences(then, now)
     if different:
         raise FileExistsError(
-            f"{folder} holds other results already and was left as it is: {'; '.join(different)}. "
+            f"{folder} already holds other results and was left as it is: {'; '.join(different)}. "
             "Choose another folder with --out, or replace the results with --force."
         )
     return True
@@ -79,15 +79,17 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What is different between what results were made from and what they would be made from."""
     told = []
     if then["content"] is None or now["content"] is None:
-        told.append("standard input cannot be compared with what it was then")
+        told.append("standard input cannot be compared with that of the last run")
     elif then["content"] != now["content"]:
-        told.append("the data has other contents")
+        told.append("the data has changed")
     for option in {**then["options"], **now["options"]}:
         before, after = (which["options"].get(option) for which in (then, now))
         if before != after:
             told.append(f"{option} was {_words(before)} and is {_words(after)} now")
     if then["torpca_version"] != now["torpca_version"]:
-        told.append(f"torpca {then['torpca_version']!s:.40} made them, and this is {__version__}")
+        told.append(
+            f"they are from torpca {then['torpca_version']!s:.40}, and this is {__version__}"
+        )
     return told
 
 

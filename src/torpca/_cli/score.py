@@ -14,18 +14,18 @@ from torpca._cli.group import EXIT_CODES, command
 from torpca._cli.options import as_json, copies, force, quiet, reading, share_between
 
 
-@command("score", f"{EXIT_CODES.strip()[:-1]}, {ALARM} more rows are flagged than --alarm allows.")
+@command("score", f"{EXIT_CODES.strip()[:-1]}, {ALARM} more rows flagged than --alarm allows.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data")
-@click.option("--out", type=click.Path(path_type=Path), help="Write the rows to .csv or .parquet.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write scores to .csv or .parquet.")
 @copies
 @click.option(
     "--alarm",
     type=float,
     metavar="SHARE",
     callback=share_between(0.0, 1.0, "at least 0 and less than 1, such as 0.05", least=True),
-    help=f"End with exit code {ALARM} if more than this share of the rows is flagged, such as "
-    "0.05. All results are written first.",
+    help=f"Exit with code {ALARM} if more than this share of the rows, such as 0.05, is flagged. "
+    "Results are written all the same.",
 )
 @force
 @as_json
@@ -43,10 +43,10 @@ def score_command(
     quiet: bool,
     **how: Any,
 ) -> None:
-    """Judge the rows of DATA by the limits of MODEL, as they were when it was fitted.
+    """Judge the rows of DATA by the limits of a fitted MODEL.
 
-    MODEL is a folder that torpca fit wrote, or a model.npz. With the folder, DATA is read as the
-    data of the fit was, unless options say otherwise.
+    MODEL is a folder written by torpca fit, or a model.npz file. With a folder, DATA is read with
+    the options of the fit, unless you give others.
 
     \b
     Examples:
@@ -58,8 +58,8 @@ def score_command(
     from torpca._cli.data import Data, keep_inputs
     from torpca._cli.results import Results
     from torpca._cli.tell import tell
-    from torpca._estimators.words import percent
     from torpca._outputs import summary, write_scores
+    from torpca._words import percent
 
     results = Results.at(model)
     extra, what = Copies(clean, flags), Data(data, **how)

@@ -12,8 +12,8 @@ from torpca._atomic import atomic_write
 Floats = npt.NDArray[np.float64]
 
 ABOUT = """\
-240 spectra of mixtures of three substances, 13 of them not what they should be: six
-hold a fourth substance, four a sloping baseline, three went through a leaking cuvette.
+The table has 240 simulated spectra of mixtures of three substances. 13 of them are bad: six
+contain a fourth substance, four have a sloping baseline, and three come from a leaking cuvette.
 """
 N_SAMPLES, N_CHANNELS = 240, 300
 WAVELENGTHS = np.linspace(1100.0, 2000.0, N_CHANNELS)  # nanometres

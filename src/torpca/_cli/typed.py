@@ -23,6 +23,6 @@ def rank_of(text: str) -> int | float | str:
             if number >= 1 if kind is int else 0 < number < 1:
                 return number
     raise ValueError(
-        f"{text} must be a whole number of components from 1 on, a share of the variance between 0 "
-        "and 1, or auto. Leave it out for auto."
+        f"{text} must be a whole number of components, 1 or more, a share of the variance between "
+        "0 and 1, or auto. Leave it out for auto."
     )

@@ -96,7 +96,7 @@ def doubts(it: Fitted) -> Iterator[str]:
     if rank.rule == "edge":
         yield (
             f"n_components='auto' found no gap in the variances and took the largest number that "
-            f"it considers for so many rows, {rank.rank}. They explain {rank.explained:.0%}. Give "
+            f"it considers for so many rows, {rank.rank}. That explains {rank.explained:.0%}. Give "
             "n_components"
         )
     if (moved := still_moving(it.fit.converged, it.fit.history)) is not None:
@@ -109,10 +109,10 @@ def doubts(it: Fitted) -> Iterator[str]:
 def disagreement(it: Fitted) -> str | None:
     """Half of the rows or more may be on the other side."""
     agree, flagged = it.share(it.fit.orthogonal_distances <= it.limit), it.share(it.distances > 1)
-    others = it.fit.start.others
+    others, dimensions = it.fit.start.others, counted(it.rank, "dimension")
     if not it.trimmed and agree < AGREEMENT:
         return (
-            f"only {agree:.0%} of the rows agree on a subspace of {it.rank} dimensions, "
+            f"only {agree:.0%} of the rows agree on a subspace of {dimensions}, "
             "so the other rows may be the good ones. Look at the two distances of all rows, and "
             "try another n_components"
         )
@@ -123,7 +123,7 @@ def disagreement(it: Fitted) -> str | None:
         )
     if not it.trimmed and others > RIVALS:
         return (
-            f"{others:.0%} of the rows agree better on another subspace of {it.rank} dimensions "
+            f"{others:.0%} of the rows agree better on another subspace of {dimensions} "
             "than most rows do on this one, so perhaps no subspace fits more than half of them. "
             "Look at the two distances of all rows, and try another n_components"
         )
@@ -189,12 +189,13 @@ def other_starts(it: Fitted) -> str | None:
         changed = probe.share_changed(probe.first, fit)
         if changed > max(CHANGED, CHANGED_ROWS / len(probe.Z)):
             now, then = count_flagged(probe.first), count_flagged(fit)
+            verb = "is" if then == 1 else "are"
             of_some = "" if probe.known else f" of {counted(len(probe.Z), 'row')} looked at"
             return (
                 f"the flagged rows depend on where the fit starts. From another start "
-                f"{changed:.0%} of the rows have another label: {whole(then)}{of_some} are flagged "
-                f"instead of {whole(now)}{by_rank(probe)}. Look at stability_, and try another "
-                "n_components"
+                f"{changed:.0%} of the rows have another label: {whole(then)}{of_some} {verb} "
+                f"flagged instead of {whole(now)}{by_rank(probe)}. Look at stability_, and try "
+                "another n_components"
             )
     return None
 
@@ -252,7 +253,7 @@ def few_points(it: Fitted) -> str | None:
     """Good rows that are few different points, or fewer than it takes."""
     rank, k = it.fit.rank, it.rank
     if rank.rule == "given" and k < rank.rank:
-        what = f"vary in only {k} direction{'s' * (k != 1)}" if k else "are all equal"
+        what = f"vary in only {counted(k, 'direction')}" if k else "are all equal"
         return (
             f"the good rows {what}, so there are fewer components than the {rank.rank} "
             "asked for. Give a smaller n_components, or leave repeated rows out"
@@ -262,9 +263,9 @@ def few_points(it: Fitted) -> str | None:
     points = it.fit.start.n_points
     what = "are equal" if points == 1 else f"are copies of only {points} different rows"
     return (
-        f"half of the rows {what}, so they lie near a subspace of {k} dimensions in any case, and "
-        "others may look far off. Look at the flagged rows, try another n_components, or leave "
-        "repeated rows out"
+        f"half of the rows {what}, so they lie near a subspace of {counted(k, 'dimension')} in any "
+        "case, and others may look far off. Look at the flagged rows, try another n_components, or "
+        "leave repeated rows out"
     )
 
 

@@ -181,10 +181,10 @@ class TextColumn:
         if DECIMAL_COMMA.fullmatch(self.words.first):
             remedy = "Use --decimal ',' (decimal=',')."
             if self.delimiter == ",":
-                remedy = "Save the file with points there, or with semicolons between cells."
+                remedy = "Save the file with decimal points, or with semicolons between cells."
             raise TableError(
-                f"Column {shown(self.name)} of {title} has numbers with a comma before their "
-                f"decimals, such as {self.words}. {remedy}"
+                f"Column {shown(self.name)} of {title} has numbers with a decimal comma, "
+                f"such as {self.words}. {remedy}"
             )
         of_numbers = self.numbers.n + self.dressed.n
         if sum(n > 0 for n in (of_numbers, self.truths.n, self.words.n)) <= 1:
@@ -208,8 +208,8 @@ class TextColumn:
             plain = self.numbers if self.numbers.n else self.dressed
             raise TableError(
                 f"Column {shown(self.name)} of {title} holds percentages, such as "
-                f"{self.percents}, but also {plain} without a sign. Write all of them in one "
-                "way, or leave the column out with --exclude (exclude=...)."
+                f"{self.percents}, but also {plain} without a percent sign. Write all of them "
+                "in one way, or leave the column out with --exclude (exclude=...)."
             )
         if len(self.signs) > 1:
             raise TableError(

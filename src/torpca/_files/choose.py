@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from torpca._files.errors import TableError, first_of, shown, similar
-from torpca._words import counted
+from torpca._files.errors import TableError, shown, similar
+from torpca._words import counted, first_of
 
 NO_NAME = "it has no name; row names written by R or pandas look like that"
 
@@ -68,7 +68,7 @@ class Wanted:
                 f"{first_of(map(shown, twice))}. Give every column a name of its own; if the file "
                 "has no line of names, use --no-header (header=False)."
             )
-        for name, what in ((self.id_column, "name rows by"), (self.time_column, "tell times by")):
+        for name, what in ((self.id_column, "name rows by"), (self.time_column, "take times from")):
             if name is not None and name not in there:
                 raise TableError(
                     f"{title} has no column {shown(name)} to {what}. {similar(name, names)}"
@@ -84,8 +84,8 @@ class Wanted:
             )
         if self.columns is not None and self.time_column in self.columns:
             raise TableError(
-                f"Column {shown(str(self.time_column))} cannot tell times and be a feature at the "
-                "same time. Take it out of the columns, or leave --time-column (time_column) out."
+                f"Column {shown(str(self.time_column))} cannot hold the times and be a feature "
+                "too. Take it out of the columns, or leave --time-column (time_column) out."
             )
         double = [name for name, count in Counter(asked).items() if count > 1]
         if double:

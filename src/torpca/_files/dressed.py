@@ -111,10 +111,10 @@ def check_thousands(thousands: str | None, decimal: str) -> None:
     if thousands not in MARKS:
         allowed = ", ".join(map(repr, MARKS))
         raise TableError(
-            f"The mark {thousands!r} between thousands is not allowed; give one of {allowed}."
+            f"The thousands separator {thousands!r} is not allowed; give one of {allowed}."
         )
     if thousands == decimal:
         raise TableError(
-            f"{thousands!r} cannot stand both between thousands and before decimals. Give "
+            f"{thousands!r} cannot be both the thousands separator and the decimal mark. Give "
             f"--decimal {OTHER[decimal]!r} (decimal={OTHER[decimal]!r}), or another --thousands."
         )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from torpca._words import whole
+from torpca._words import NAMED, first_of
 
-# A sentence names so many columns or rows, and counts the rest.
-NAMED = 5
 # A cell or a name of a file may be a page long; a sentence shows its beginning.
 LONGEST = 40
 # What another library says may be longer, and have parts of the file in it.
@@ -44,16 +42,6 @@ def reason_of(error: BaseException) -> str:
     text = lines[0].rstrip(". ")
     text = text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 3] + "..."
     return "".join(letter if letter.isprintable() else "?" for letter in text)
-
-
-def first_of(things: Iterable[object], total: int | None = None) -> str:
-    """The first of `things` in words; `total` is how many there are, if not all are given."""
-    all_things = list(things)
-    total = len(all_things) if total is None else total
-    words = [str(thing) for thing in all_things[:NAMED]]
-    if total > len(words):
-        return f"{', '.join(words)} and {whole(total - len(words))} more"
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def similar(name: str, names: Sequence[str]) -> str:

@@ -8,10 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from torpca._files.errors import TableError, first_of, need, reason_of, shown, similar
+from torpca._files.errors import TableError, need, reason_of, shown, similar
 from torpca._files.lines import Lines, TextOptions
 from torpca._names import feature_names
-from torpca._words import counted
+from torpca._words import counted, first_of
 
 SUFFIXES = (".xlsx", ".xlsm")
 # Cells made into text at a time.
@@ -76,8 +76,8 @@ def chosen_sheet(book: Any, title: str, sheet: str | int | None) -> tuple[str, t
         if str(sheet).isdecimal() and 1 <= int(sheet) <= len(names):
             return names[int(sheet) - 1], ()
         raise TableError(
-            f"{title} has no sheet {shown(str(sheet))}. {similar(str(sheet), names)} A number "
-            f"counts them from 1; there {'is' if len(names) == 1 else 'are'} {len(names)}."
+            f"{title} has no sheet {shown(str(sheet))}. {similar(str(sheet), names)} Sheets "
+            f"are counted from 1; there {'is' if len(names) == 1 else 'are'} {len(names)}."
         )
     filled = [name for name in names if book.get_sheet_by_name(name).height]
     if not filled:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from torpca._files.errors import NAMED, TableError, first_of, shown
+from torpca._files.errors import TableError, shown
 from torpca._files.stored import Numbers
 from torpca._names import FROM_ONE
 from torpca._sources.base import Mask
-from torpca._words import counted, whole
+from torpca._words import NAMED, counted, first_of, whole
 
 
 class Gaps:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from torpca._files.errors import TableError, first_of, need, shown
+from torpca._files.errors import TableError, need, shown
 from torpca._files.stored import Numbers, Stored, Texts
 from torpca._sources.base import Mask
-from torpca._words import counted
+from torpca._words import counted, first_of
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Marks:
         texts = tuple(str(value).strip() for value in values)
         if not all(texts):
             raise TableError(
-                "--na-values (na_values) holds an empty text; empty cells are missing anyway. Give "
+                "--na-values (na_values) holds an empty text; empty cells are always missing. Give "
                 "values that mean missing, separated by commas, such as -999,9999."
             )
         numbers = [number for text in texts if (number := number_of(text, decimal)) is not None]
@@ -67,7 +67,7 @@ class Marks:
         if not self.n:
             return f"No cell is {given}, which --na-values says is missing."
         verb = "is" if self.n == 1 else "are"
-        return f"{counted(self.n, 'cell')} {verb} missing because --na-values says so of {given}."
+        return f"{counted(self.n, 'cell')} {verb} missing because --na-values names {given}."
 
 
 def number_of(text: str, decimal: str) -> float | None:
@@ -87,7 +87,7 @@ class Marked(Stored):
         if words:
             raise TableError(
                 f"--na-values (na_values) names {first_of(map(shown, words))}, but {title} holds "
-                "numbers, of which none is a text. Give numbers only, such as -999."
+                "numbers and no text. Give only numbers, such as -999."
             )
         self.shape, self.dtype, self.names = stored.shape, stored.dtype, stored.names
         self.left_out = stored.left_out

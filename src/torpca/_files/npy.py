@@ -12,12 +12,12 @@ from typing import IO, Any
 import numpy as np
 
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, first_of, reason_of, shown
+from torpca._files.errors import TableError, reason_of, shown
 from torpca._files.ids import texts_of_numbers
 from torpca._files.scratch import Scratch
 from torpca._files.stored import Numbers, StoredArray
 from torpca._names import feature_names
-from torpca._words import counted
+from torpca._words import counted, first_of
 
 SUFFIXES = (".npy", ".npz")
 # Names of an array of an .npz file that holds the names of the columns.

@@ -159,7 +159,7 @@ def rows_of_groups(metadata: Any, path: str | Path) -> list[int]:
     """Numbers of rows of the row groups, if they add up to that of the file."""
     groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     if min(groups, default=0) < 0 or sum(groups) != metadata.num_rows:
-        raise damaged(path, f"it says that it has {metadata.num_rows} rows, and {sum(groups)}")
+        raise damaged(path, f"it says both {metadata.num_rows} and {sum(groups)} rows")
     return groups
 
 

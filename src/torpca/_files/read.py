@@ -175,7 +175,7 @@ def read_table(
         raise TableError(
             f"{title} could not be read: {error.strerror or error}. "
             + (
-                "Check who may read it."
+                "Check its permissions."
                 if error.errno in {errno.EACCES, errno.EPERM}
                 else "Check the file and the disk it lies on."
             )
@@ -196,7 +196,9 @@ def wanted_of(
     columns = [columns] if isinstance(columns, str) else columns
     exclude = [exclude] if isinstance(exclude, str) else exclude
     if columns is not None and not columns:
-        raise TableError("No columns were named. Name at least two, or none to use all of numbers.")
+        raise TableError(
+            "columns is empty. Name at least two, or leave it out to use all columns of numbers."
+        )
     if missing != "model":  # such columns have no row that is complete
         others["empty_too"] = False
     return Wanted(None if columns is None else tuple(columns), tuple(exclude), **others)
@@ -231,7 +233,9 @@ def open_table(
             **options,
         )
     if how.sheet is not None:
-        raise TableError(f"{path} is no Excel file and has no sheets. Leave --sheet (sheet) out.")
+        raise TableError(
+            f"{path} is not an Excel file and has no sheets. Leave --sheet (sheet) out."
+        )
     stored = open_numbers(path, kind, memory_bytes, options)
     return Marked(stored, na_values, path) if na_values else stored
 
@@ -257,7 +261,9 @@ def kind_of(path: Path) -> str:
     if path.is_dir():
         if zarr.is_zarr(path):
             return ".zarr"
-        raise TableError(f"{path} is a folder, and no Zarr store. Name a file in it. {READABLE}.")
+        raise TableError(
+            f"{path} is a folder, but not a Zarr store. Name a file in it. {READABLE}."
+        )
     if not path.is_file():  # a pipe or a device
         return ".csv"
     name = path.name.lower()
@@ -271,6 +277,6 @@ def kind_of(path: Path) -> str:
         return kind
     what = f"ends in {shown(path.suffix)}" if path.suffix else "has no ending"
     raise TableError(
-        f"{path} {what}, so its format is not known. {READABLE}; give the file the ending of what "
-        "it is, or pass CSV on standard input as -."
+        f"{path} {what}, so its format is not known. {READABLE}; rename the file with the right "
+        "ending, or pipe CSV to standard input and name it -."
     )

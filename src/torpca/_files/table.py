@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from torpca._files.choose import Wanted, check_enough
 from torpca._files.chunked import ChunkedSource
-from torpca._files.errors import NAMED, TableError, first_of, shown
+from torpca._files.errors import TableError, shown
 from torpca._files.gaps import Gaps
 from torpca._files.ids import row_names, row_numbers
 from torpca._files.stored import Numbers, Stored, Texts, windows
@@ -19,7 +19,7 @@ from torpca._files.times import times_of
 from torpca._missing_cells import MissingCells
 from torpca._names import FROM_ONE
 from torpca._times import Times
-from torpca._words import counted, whole
+from torpca._words import NAMED, counted, first_of, whole
 
 # More rows than this share left out are worth a word on why.
 MANY = 0.1

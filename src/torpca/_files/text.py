@@ -89,7 +89,7 @@ def check_decimal(decimal: str, delimiter: str) -> None:
     """Raise an error if the mark before decimals is also between cells."""
     if decimal == delimiter:
         raise TableError(
-            f"The decimal mark and the delimiter cannot both be {decimal!r}. Such files mostly "
+            f"The decimal mark and the delimiter cannot both be {decimal!r}. Such files usually "
             "have semicolons between cells: use --delimiter ';'."
         )
 
@@ -122,7 +122,7 @@ def first_record(file: IO[bytes], title: str, delimiter: str) -> FirstRecord:
     except csv.Error as error:
         if b"\r" in raw[-1].rstrip(b"\r\n"):
             raise TableError(
-                f"The lines of {title} end as on very old Macs. Save it with line ends of today."
+                f"{title} has the line endings of very old Macs. Save it with modern line endings."
             ) from error
         raise TableError(
             f"The first line of {title} could not be read as names of columns: {error}. Put a line "
@@ -144,7 +144,7 @@ def first_record(file: IO[bytes], title: str, delimiter: str) -> FirstRecord:
         ]
         hint = (
             f"If its columns are separated by {others[0][0]}, use --delimiter {others[0][1]}, and "
-            "--decimal ',' if commas stand before decimals."
+            "--decimal ',' if it has decimal commas."
             if others
             else "At least two columns of numbers are needed, separated by commas or, with "
             "--delimiter, by another character. If other lines stand above the names, skip them "
@@ -158,8 +158,8 @@ def not_in(encoding: str, title: str) -> TableError:
     """The error of text in another encoding than this, or of no text."""
     return TableError(
         f"{title} is not {encoding} text. If it is a table in another encoding, name it with "
-        "--encoding (encoding=...), such as latin-1, cp1252 or utf-16; if it is no CSV or TSV "
-        "file, give it the ending of what it is."
+        "--encoding (encoding=...), such as latin-1, cp1252 or utf-16; if it is not a CSV "
+        "or TSV file, rename it with the right ending."
     )
 
 
@@ -192,7 +192,11 @@ def parsed(
             parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=[str(i) for i in read],
-                # All as text: Arrow guesses a type from the first block and fails on a later one.
+                # All as text. With a type, given or guessed, decimal_point, null_values and
+                # true_values would do, but Arrow ends at the first cell of another kind (12%, $5,
+                # 1,234, a word), where all are counted here, and a pipe cannot be read again. For
+                # text there is only null_values: it misses marks with spaces around them, and
+                # takes the name NA from a row.
                 column_types=dict.fromkeys(names, pa.string()),
                 strings_can_be_null=False,
             ),

@@ -14,13 +14,13 @@ from torpca._files import excel, text
 from torpca._files.cells import TextColumn
 from torpca._files.choose import Wanted, places_among
 from torpca._files.dressed import CALLED, OTHER
-from torpca._files.errors import TableError, first_of, shown
+from torpca._files.errors import TableError, shown
 from torpca._files.growing import Growing
 from torpca._files.ids import texts
 from torpca._files.lines import Lines, TextOptions
 from torpca._files.marks import Marks
 from torpca._files.stored import StoredArray, Texts
-from torpca._words import counted
+from torpca._words import counted, first_of
 
 Progress = Callable[[int, int | None], None]
 
@@ -151,11 +151,11 @@ def told(
     if on_disk:
         yield (
             "The table is large, so its numbers are read from a temporary copy on disk, which is "
-            "gone when the run ends."
+            "deleted when the run ends."
         )
     if header and look_like_a_row(names):
         yield (
-            "The column names look like numbers of a row; if the file has no line of names, use "
+            "The column names look like a row of numbers; if the file has no line of names, use "
             "--no-header (header=False)."
         )
 
@@ -192,7 +192,7 @@ def how_dressed(
     if grouped:
         mark = CALLED[grouped[0].thousands or OTHER[grouped[0].decimal]].capitalize()
         first = grouped[0].sure if grouped[0].sure.n else grouped[0].grouped
-        yield f"{mark} stand between thousands in {_names(grouped)}, such as {first}."
+        yield f"{mark} were read as thousands separators in {_names(grouped)}, such as {first}."
     if doubtful:
         yield _thousands_by_context(doubtful, all_read, title)
 
@@ -208,7 +208,7 @@ def _thousands_by_context(
     if sure:
         why = f"{sure[0].sure} of column {shown(sure[0].name)} can mean nothing else"
     elif points:
-        why = f"numbers of column {shown(points[0].name)} have a point before their decimals"
+        why = f"numbers of column {shown(points[0].name)} have a decimal point"
     else:
         raise TableError(
             f"Column {shown(doubtful[0].name)} of {title} has numbers such as {first}, which could "
@@ -216,8 +216,8 @@ def _thousands_by_context(
             "(thousands=',') or --decimal ',' (decimal=',')."
         )
     return (
-        f"Commas were taken to stand between thousands in {_names(doubtful)}, such as {first}, "
-        f"because {why}. If they stand before decimals, use --decimal ','."
+        f"Commas were read as thousands separators in {_names(doubtful)}, such as {first}, "
+        f"because {why}. If they are decimal commas, use --decimal ','."
     )
 
 

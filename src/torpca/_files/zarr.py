@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from torpca._files.choose import Wanted
-from torpca._files.errors import TableError, first_of, need, reason_of, shown
+from torpca._files.errors import TableError, need, reason_of, shown
 from torpca._files.ids import texts_of_numbers
 from torpca._files.npy import Header, check_table, why_no_numbers
 from torpca._files.stored import Numbers, Stored, Texts, result_dtype, rows_of, windows
 from torpca._files.zarr_chunks import check_chunks, check_codecs
 from torpca._names import feature_names
 from torpca._sources.base import Mask
-from torpca._words import counted
+from torpca._words import counted, first_of
 
 # Files that tell a Zarr folder from any other, of versions 3 and 2 of the format.
 MARKS = ("zarr.json", ".zarray", ".zgroup")

@@ -7,10 +7,9 @@ import numpy as np
 from torpca._answer import Answer
 from torpca._estimators.labels import UNKNOWN
 from torpca._report.encode import text
-from torpca._report.words import percent
 from torpca._sources.base import Floats
 from torpca._stats.cusum import TO_DEVIATION
-from torpca._words import figures, whole
+from torpca._words import figures, percent, whole
 
 # Components in the table.
 COMPONENTS = 12

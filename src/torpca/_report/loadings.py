@@ -99,7 +99,7 @@ def largest(answer: Answer) -> str:
         squares = np.sign(row) * row**2
         named = named_bands(squares, answer.names, NAMED, short)
         said = ", ".join(
-            f"{name} {'+' if share > 0 else MINUS}{100 * abs(share):.0f}\u00a0%"
+            f"{name} {'+' if share > 0 else MINUS}{100 * abs(share):.0f}%"
             for name, share in named
             if abs(share) >= 0.005
         )

@@ -6,8 +6,7 @@ from torpca._answer import Answer
 from torpca._missing_cells import Together
 from torpca._missing_words import flagged_and_missing
 from torpca._report.encode import short, text
-from torpca._report.words import percent
-from torpca._words import counted, listed, whole
+from torpca._words import counted, listed, percent, whole
 
 # Columns in the table, and rows that are named.
 COLUMNS, NAMED = 10, 20

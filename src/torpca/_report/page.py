@@ -34,7 +34,7 @@ from torpca._report.rows import DETAILS, LARGEST, Detail, drawn_rows, least_byte
 from torpca._report.scaling import scaled_words
 from torpca._report.values import LINK as VALUES_LINK
 from torpca._report.values import values_section
-from torpca._words import counted, degrees, whole
+from torpca._words import counted, degrees, percent, whole
 
 # In the order in which they build on each other.
 SCRIPTS = (
@@ -261,7 +261,7 @@ def key_figures(answer: Answer) -> str:
         key_count(len(answer.ids), "row"),
         key_count(len(answer.names), "feature"),
         key_count(len(answer.explained), "component"),
-        (words.percent(float(np.sum(answer.explained))), "of the variance of the good rows"),
+        (percent(float(np.sum(answer.explained))), "of the variance of the good rows"),
         key_count(len(answer.extreme), "flagged row"),
         (degrees(answer.angle), "between ordinary PCA and this fit"),
     ]
@@ -279,7 +279,7 @@ def key_count(n: int, thing: str) -> tuple[str, str]:
 def dashed_words(answer: Answer, detail: Detail) -> str:
     """What the dashed curve among the scores is; with one component, what the two lines are."""
     whose = "good rows of the fit" if answer.new else "good rows"
-    within = f"99.5\u00a0% of the {whose} if they were Gaussian."
+    within = f"99.5% of the {whose} if they were Gaussian."
     if min(answer.scores.shape[1], answer.plain_scores.shape[1], detail.components) > 1:
         return f"The ellipse would hold {within}"
     return f"Between the dashed lines would lie {within}"
@@ -305,13 +305,10 @@ def component_table(answer: Answer) -> str:
     rows = ""
     for j, share in enumerate(answer.explained):
         plain = (
-            words.percent(float(answer.plain_explained[j]))
-            if j < len(answer.plain_explained)
-            else "-"
+            percent(float(answer.plain_explained[j])) if j < len(answer.plain_explained) else "-"
         )
         rows += (
-            f'<tr><th scope="row">{j + 1}</th><td>{words.percent(float(share))}</td>'
-            f"<td>{plain}</td></tr>"
+            f'<tr><th scope="row">{j + 1}</th><td>{percent(float(share))}</td><td>{plain}</td></tr>'
         )
     return rows
 

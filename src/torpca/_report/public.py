@@ -125,7 +125,7 @@ n_features)
         raise ValueError(f"path={str(path)!r} must end in .html. Give such a name.")
     if path is not None and path.exists() and not force:
         raise FileExistsError(
-            f"{path} is there already and was left as it is. Choose another name, or replace it "
+            f"{path} already exists and was left as it is. Choose another name, or replace it "
             "with force=True."
         )
     n, d = as_source(X).shape

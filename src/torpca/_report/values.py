@@ -61,7 +61,7 @@ def values_section(answer: Answer) -> str:
     usually = (
         f"between the 1st and the 99th percentile of {whole(usual.n_good)} good rows"
         if usual.n_good
-        else "where 98\u00a0% of the good rows of the fit lie, if they are Gaussian"
+        else "where 98% of the good rows of the fit lie, if they are Gaussian"
     )
     some = (
         ""

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from torpca import _words as words
 from torpca._answer import Answer
 from torpca._causes import (
     IN_LINE,
@@ -24,7 +23,7 @@ from torpca._estimators.words import stability_words
 from torpca._names import FROM_ONE
 from torpca._report.encode import short
 from torpca._report.rows import Detail, Drawn
-from torpca._words import counted, degrees, figures, whole
+from torpca._words import counted, degrees, figures, percent, whole
 
 # Angles in degrees up to which ordinary PCA is nearly, or roughly, what the good rows say.
 NEARLY, ROUGHLY = 5.0, 45.0
@@ -210,7 +209,7 @@ def rank_words(answer: Answer) -> list[str]:
     else:
         why = (
             "No number of components stands out, so as many were taken as describe the share of "
-            f"the variance that is wanted (90\u00a0% unless another was asked for): {k}."
+            f"the variance that is wanted (90% unless another was asked for): {k}."
         )
     return [why, explained, *stability_words(answer.stability, len(answer.ids))]
 
@@ -320,12 +319,3 @@ def by_chance(answer: Answer) -> bool:
 def farther(answer: Answer, row: int) -> float:
     """The larger of a row's distances in units of its limit; infinite if a limit is zero."""
     return float(answer.times[row])
-
-
-# A number and its sign are not torn apart at the end of a line.
-NARROW = "\u00a0"
-
-
-def percent(share: float) -> str:
-    """A share in per cent."""
-    return words.percent(share).replace(" %", f"{NARROW}%")

@@ -36,6 +36,8 @@ MAX_VERDICTS = 10
 MAX_LOOKS = 30
 # Share of the kept rows that may be far out among them, as a tail is.
 FAR_OUT_AMONG = 0.03
+# Standard deviations beyond which a row is not a good one where many rows are too far off.
+GOOD_OF_MANY = 3.5
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class Settled:
     rule: Rule
     next_directions: Floats
     """Directions (d, q) beyond the subspace along which rows were looked at."""
+    good: Floats | None
+    """Weight of each row in the limits, (n,), if that is not for its residual to say."""
     trimmed: bool
     """Whether a given share of the rows was left out, not those that are too far off."""
     start: Start
@@ -132,6 +136,7 @@ def settle_on_all(
         studentised=studentised,
         rule=rule,
         next_directions=W,
+        good=weigher.good,
         trimmed=options.trim is not None,
         start=start,
         choice=choice,
@@ -195,6 +200,7 @@ class Weigher:
         self.cuts = start.cuts
         self.ellipsoid = start.ellipsoid
         self.within: Floats | None = None
+        self.good: Floats | None = None
         self.n_rows = int(np.count_nonzero(start.keep))
         self.sample_weight = sample_weight
         self.rng = rng
@@ -284,23 +290,27 @@ class Weigher:
         last, following = (keep * counts) @ np.square(Y)
         if last > tuning().gap ** rough_by(float(np.count_nonzero(keep))) * following:
             return False
-        within = self.ellipsoid_weights(self.ellipsoid)
+        within, good = self.ellipsoid_weights(self.ellipsoid)
         far = float((keep * counts) @ (1 - within)) / float(keep @ counts)
         if far <= FAR_OUT_AMONG:
             return False
-        self.within = within
+        self.within, self.good = within, good
         self.cuts = Cutoffs()
         self.forget()
         return True
 
-    def ellipsoid_weights(self, ellipsoid: Ellipsoid) -> Floats:
-        """Weights (n,) by the distance in all directions from the rows in an ellipsoid."""
+    def ellipsoid_weights(self, ellipsoid: Ellipsoid) -> tuple[Floats, Floats]:
+        """Weights (n,) by the distance in all directions from the rows in an ellipsoid.
+
+        For the fit, and for limits, which need all rows that are not far off.
+        """
         rows, counts = self.judges, self.sample_weight
         D = self.finder.find(ellipsoid.keep * counts, self.finder.source.shape[1]).scores()[0]
-        weights = taper(Spread.of(D[rows], counts[rows]).z(D), ellipsoid.cut)
-        if 2 * float(weights @ counts) < float(np.sum(counts)):
-            weights = np.where(weights_of_nearest(D, counts) > 0, 1.0, 0.0)
-        return np.where(self.there, weights, 0.0)
+        z = Spread.of(D[rows], counts[rows]).z(D)
+        within, good = (taper(z, cut) for cut in (ellipsoid.cut, max(ellipsoid.cut, GOOD_OF_MANY)))
+        if 2 * float(within @ counts) < float(np.sum(counts)):
+            within = np.where(weights_of_nearest(D, counts) > 0, 1.0, 0.0)
+        return np.where(self.there, within, 0.0), np.maximum(within, good)
 
     def leverage_weights(self, near: Floats) -> Floats:
         """Weights (n,) that leave rows far out inside the subspace out, if they are off it.

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._bands import LOOKED_AT, bands, is_profile
-from torpca._estimators.words import count, percent
+from torpca._estimators.words import count
 from torpca._names import FROM_ZERO
 from torpca._shares import parts_of
 from torpca._sources import as_source
 from torpca._sources.base import Floats, to_numpy
-from torpca._words import counted
+from torpca._words import counted, percent
 from torpca.plots._canvas import axes_for, legend_outside, one_line, rows_title, tidy
 from torpca.plots._door import Subject, limits_of, names_of, numbers, same_length, subject
 
@@ -229,7 +229,7 @@ class ContributionsDisplay:
         room = 0.12 * (high - low or 1.0)
         ax.set_xlim(low - room * (low < 0), high + room * (high > 0 or low == 0))
         # Sides say the sign; a share is a share.
-        ax.xaxis.set_major_formatter(lambda v, _: f"{100 * abs(v):.3g} %")
+        ax.xaxis.set_major_formatter(lambda v, _: f"{100 * abs(v):.3g}%")
         self.value_labels_ = self._write_values(shown[0]) if m == 1 else ()
         n_others = d - sum(last - first + 1 for first, last in drawn)
         ax.set_xlabel(self._axis_name(shown, n_others))

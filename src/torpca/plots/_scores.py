@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._estimators.words import percent
 from torpca._sources.base import Floats, to_numpy
+from torpca._words import percent
 from torpca.plots._canvas import axes_for, legend_outside, rows_title, settle, tidy, two_axes_for
 from torpca.plots._door import (
     Subject,

@@ -25,11 +25,10 @@ function interval(low, high) {
 // A share in per cent, as in the sentences: not rounded up to all, nor down to none.
 function percent(share) {
   const value = 100 * Math.abs(share);
-  let said = value.toFixed(0);
+  let said = value.toFixed(1).replace(".0", "");
   if (value > 0 && value < 0.1) said = "less than 0.1";
-  else if (value >= 99.9 && value < 100) said = value > 99.95 ? "more than 99.9" : "99.9";
-  else if (value < 10 || (value > 90 && value < 100)) said = value.toFixed(1).replace(".0", "");
-  return `${said}\u00a0%`;
+  else if (value >= 99.95 && value < 100) said = "more than 99.9";
+  return `${said}%`;
 }
 
 function times(multiple) {

@@ -23,19 +23,19 @@ function drawScree(host, log) {
   for (const tick of (log ? logTicks : roundTicks)(low, high, inY / 45)) {
     const value = log ? 10 ** tick : tick;
     made.append(svg("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: at(value), y2: at(value) }));
-    made.append(svg("text", { x: edge.left - 7, y: at(value) + 4, "text-anchor": "end" }, `${figures(100 * value)} %`));
+    made.append(svg("text", { x: edge.left - 7, y: at(value) + 4, "text-anchor": "end" }, `${figures(100 * value)}%`));
   }
   const step = inX / Math.max(variances.length, plain.length, 3);
   const bottom = edge.top + inY;
   variances.forEach((v, j) => {
     const x = edge.left + j * step;
     const bar = svg("rect", { class: j < rank ? "kept" : "left", x: x + step * 0.15, y: at(v), width: step * 0.7, height: Math.max(bottom - at(v), 1) });
-    bar.append(svg("title", {}, `Component ${j + 1}: ${figures(100 * v)} % of the good rows' variance`));
+    bar.append(svg("title", {}, `Component ${j + 1}: ${figures(100 * v)}% of the good rows' variance`));
     made.append(bar);
   });
   plain.forEach((v, j) => {
     const dot = svg("circle", { class: "plain", cx: edge.left + (j + 0.5) * step, cy: at(v), r: 4 });
-    dot.append(svg("title", {}, `Ordinary PCA, component ${j + 1}: ${figures(100 * v)} % of all rows' variance`));
+    dot.append(svg("title", {}, `Ordinary PCA, component ${j + 1}: ${figures(100 * v)}% of all rows' variance`));
     made.append(dot);
   });
   const every = Math.max(1, Math.ceil(28 / step));
