@@ -291,8 +291,8 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     def _generator(self, n_rows: int, n_features: int) -> np.random.Generator:
         """For drawing rows, and directions through some of them.
 
-        A table that is its own sample has one answer: only directions would be drawn. As other
-        software for such directions does, it draws the same ones each time.
+        A table that is its own sample has one answer: only directions would be drawn, and they are
+        the same each time.
         """
         options = self._options()
         if n_rows <= sample_size(n_features, options.rank, options.n_sample):

@@ -9,7 +9,7 @@ import numpy as np
 
 from torpca._core.loop import Iteration
 from torpca._core.subspace import fix_signs, norm
-from torpca._robust.settle import GOOD_OF_MANY, Settled
+from torpca._robust.settle import Settled
 from torpca._robust.start import Start
 from torpca._select.rank import RankChoice
 from torpca._sources.base import Floats
@@ -28,9 +28,9 @@ from torpca._stats.scatter import mahalanobis, robust_scatter
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
-# Standard deviations beyond which a row is not a good one where a share was left out, or no more
-# than a tail may hold (by two standard deviations of a share).
-GOOD, TAIL = 5.5, 0.1
+# Standard deviations beyond which a row is not a good one: where a share was left out, or no more
+# than a tail may hold (by two standard deviations of a share), and where more are too far off.
+GOOD, TAIL, GOOD_OF_MANY = 5.5, 0.1, 3.5
 # Rows, and rows for each feature, from which on leaving one of them out makes no difference.
 MANY, ENOUGH = 500, 20
 

@@ -135,18 +135,8 @@ def fit_large(
     found = passes.distances(at, keep, exact)
     if found is None:
         return None
-    return summary(
-        keep,
-        *found,
-        at,
-        settled,
-        rows,
-        sample_weight,
-        tuple(history),
-        converged,
-        rng,
-        options.beyond,
-    )
+    known = keep, *found, at, settled, rows, sample_weight
+    return summary(*known, tuple(history), converged, rng, options.beyond)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from torpca._stats.draw import some_rows
 from torpca._stats.lines import SETTLED, rms_of_half, weights_of_nearest
 from torpca._stats.precision import Precision, precision_law
 from torpca._stats.rule import Cutoffs, Rule, free_part, much_closer, n_next, rough_by
-from torpca._stats.scatter import PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
+from torpca._stats.scatter import FAR_OUT, PROBE_ROWS, mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread
 from torpca._tuning import tuning
 
@@ -36,8 +36,6 @@ MAX_VERDICTS = 10
 MAX_LOOKS = 30
 # Share of the kept rows that may be far out among them, as a tail is.
 FAR_OUT_AMONG = 0.03
-# Standard deviations beyond which a row is not a good one where many rows are too far off.
-GOOD_OF_MANY = 3.5
 
 
 @dataclass(frozen=True)
@@ -104,12 +102,7 @@ def settle_on_all(
         rng=rng,
     )
     weigher = Weigher(finder, start, options, sample_weight, rng, SETTLED if polish else ROUGHLY)
-    keep, choice, history, converged = iterated(weigher, start, options, polish)
-    left = options.max_iter - len(history)
-    if left and weigher.goes_by_ellipsoid(keep):
-        rest = replace(options, max_iter=left)
-        keep, choice, more, converged = iterated(weigher, start, rest, polish)
-        history += tuple(replace(r, iteration=len(history) + r.iteration) for r in more)
+    keep, choice, history, converged = iterated_twice(weigher, start, options, polish)
     fit, rule, W = weigher.fit, weigher.rule, weigher.W
     if polish or rule.residual.exact:
         fit = finder.find(keep * sample_weight, choice.rank, polish=True)
@@ -143,6 +136,21 @@ def settle_on_all(
         history=history,
         converged=converged,
     )
+
+
+def iterated_twice(
+    weigher: Weigher, start: Start, options: Options, polish: bool
+) -> tuple[Floats, RankChoice, tuple[Iteration, ...], bool]:
+    """Iterate by residuals, and once more by the ellipsoid if these led astray; see `iterated`."""
+    found = iterated(weigher, start, options, polish)
+    history = found[2]
+    left = options.max_iter - len(history)
+    if not left or not weigher.goes_by_ellipsoid(found[0]):
+        return found
+    rest = replace(options, max_iter=left)
+    keep, choice, more, converged = iterated(weigher, start, rest, polish)
+    history += tuple(replace(r, iteration=len(history) + r.iteration) for r in more)
+    return keep, choice, history, converged
 
 
 def iterated(
@@ -307,7 +315,7 @@ class Weigher:
         rows, counts = self.judges, self.sample_weight
         D = self.finder.find(ellipsoid.keep * counts, self.finder.source.shape[1]).scores()[0]
         z = Spread.of(D[rows], counts[rows]).z(D)
-        within, good = (taper(z, cut) for cut in (ellipsoid.cut, max(ellipsoid.cut, GOOD_OF_MANY)))
+        within, good = (taper(z, cut) for cut in (ellipsoid.cut, max(ellipsoid.cut, FAR_OUT)))
         if 2 * float(within @ counts) < float(np.sum(counts)):
             within = np.where(weights_of_nearest(D, counts) > 0, 1.0, 0.0)
         return np.where(self.there, within, 0.0), np.maximum(within, good)
