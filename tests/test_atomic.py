@@ -284,7 +284,7 @@ def test_results_are_not_overwritten_unless_asked(tmp_path):
     fill(tmp_path, a="old", b="old")
     with pytest.raises(FileExistsError) as error, atomic_folder(tmp_path):
         pytest.fail("the block must not be run: it may take an hour")
-    says(error, tmp_path, "holds a and 1 more already", "--force")
+    says(error, tmp_path, "already holds a and 1 more", "--force")
     assert tree(tmp_path) == {"a": b"old", "b": b"old"}
 
 

@@ -348,5 +348,5 @@ def test_the_advice_on_decimal_commas_works(tmp_path):
     path = csv(tmp_path, 'a,b\n"1,5",2\n"3,5",4\n')
     message = said(lambda: read_table(path), TableError)
     assert "Column 'a'" in message
-    assert "with points there, or with semicolons between cells" in message
+    assert "with decimal points, or with semicolons between cells" in message
     assert "--decimal" not in message

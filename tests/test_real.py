@@ -15,7 +15,7 @@ SETS = {
     "octane": (2, 1.0),
     "pbmc_myeloid_nk": (20, 0.98),
     "philips": (5, 0.95),
-    "stamps": (6, 0.86),
+    "stamps": (6, 0.84),
     "wdbc": (8, 0.96),
 }
 

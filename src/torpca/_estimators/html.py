@@ -74,8 +74,8 @@ def summary_lines(estimator: Any) -> list[tuple[str, str]]:
     >>> for name, value in summary_lines(OutlierRobustPCA().fit(X)):
     ...     print(f"{name}: {value}")
     Components: 3, where the variance drops ... times
-    Variance explained: ... % for the good rows
-    Rows flagged: ... of 500 (... %): ...
+    Variance explained: ...% for the good rows
+    Rows flagged: ... of 500 (...%): ...
     Converged: yes, in ...
     """
     # Not check_is_fitted: a fit that failed half-way has set some attributes, and has no summary.

@@ -84,7 +84,7 @@ class ScoresDisplay:
     >>> X = make_outlier_subspace(500, 20, 3, 0.1, noise=0.01, random_state=0).X
     >>> display = ScoresDisplay.from_estimator(OutlierRobustPCA().fit(X), X, components=(1, 3))
     >>> display.ax_.get_ylabel()
-    'component 3 (... %, columns not scaled)'
+    'component 3 (...%, columns not scaled)'
     """
 
     def __init__(
