@@ -16,6 +16,7 @@ import numpy.typing as npt
 from torpca._answer import Answer
 from torpca._atomic import atomic_write, refuse_file
 from torpca._cli.data import Data, keep_inputs
+from torpca._cli.imputed import write_batches
 from torpca._estimators.limits import UNKNOWN
 from torpca._files.errors import need
 from torpca._files.lines import TextOptions
@@ -180,17 +181,8 @@ class Copy:
 
     def _write_parquet(self, file: IO[bytes]) -> None:
         """Write them with features as numbers and all else as it is."""
-        pa, parquet = (need(module, "cli", WHAT) for module in ("pyarrow", "pyarrow.parquet"))
         with raw_table(self.data.path, self._options()) as raw:
-            names, writer = self._names(raw), None
-            try:
-                for columns in self._batches(raw, as_numbers=True):
-                    batch = pa.record_batch(columns, names=names)
-                    writer = writer or parquet.ParquetWriter(file, batch.schema)
-                    writer.write_batch(batch)
-            finally:
-                if writer is not None:
-                    writer.close()
+            write_batches(file, self._names(raw), self._batches(raw, as_numbers=True))
 
 
 def as_texts(column: Any) -> list[str]:

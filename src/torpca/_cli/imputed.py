@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Any
@@ -74,14 +74,33 @@ def csv_file(file: IO[bytes], names: list[str], blocks: Iterator[Any]) -> None:
 
 def parquet_file(file: IO[bytes], names: list[str], blocks: Iterator[Any]) -> None:
     """Write the blocks as Parquet."""
+    pa = need("pyarrow", "cli", "Writing Parquet files")
+    write_batches(
+        file,
+        names,
+        (
+            [
+                pa.array(texts_of(ids), pa.string()),
+                *map(pa.array, np.asfortranarray(block).T),
+            ]
+            for ids, block in blocks
+        ),
+    )
+
+
+def texts_of(ids: npt.NDArray[Any]) -> list[str]:
+    """Names of rows as text that can be written, whatever they hold."""
+    return [name.encode("utf-8", "backslashreplace").decode() for name in ids.tolist()]
+
+
+def write_batches(file: IO[bytes], names: list[str], batches: Iterable[list[Any]]) -> None:
+    """Write Arrow columns, a list of arrays for each batch of rows, as Parquet."""
     pa, parquet = (
         need(module, "cli", "Writing Parquet files") for module in ("pyarrow", "pyarrow.parquet")
     )
     writer = None
     try:
-        for ids, block in blocks:
-            texts = [name.encode("utf-8", "backslashreplace").decode() for name in ids.tolist()]
-            columns = [pa.array(texts, pa.string()), *map(pa.array, np.asfortranarray(block).T)]
+        for columns in batches:
             batch = pa.record_batch(columns, names=names)
             writer = writer or parquet.ParquetWriter(file, batch.schema)
             writer.write_batch(batch)

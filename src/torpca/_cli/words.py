@@ -50,7 +50,6 @@ TRANSLATIONS: tuple[tuple[str, str, str], ...] = (
     (r"\bLeave (it|them) out, or name\b", r"Leave \1 out (--exclude), or name", ""),
     (r"\bname the rows by (it|one)\b", r"name the rows by \1 (--id-column)", ""),
     # What there is no option for.
-    (r"\banother random_state\b", "another random start", ""),
     (r"\bLook at stability_", "Look at what the report says about other choices", ""),
     (r", or raise chunk_bytes\b", "", ""),
     # Options of a comparison.
