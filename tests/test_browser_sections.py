@@ -38,7 +38,7 @@ def stopped():
     X = np.array([50.0, 80.0, 1450.0, 0.8]) + np.outer(load, [8.0, 5.0, 30.0, 0.0])
     X += rng.standard_normal(X.shape) * [0.5, 0.5, 2.0, 0.05]
     X[100:160, 2] = 0.0
-    with pytest.warns(RuntimeWarning, match="stands for a missing value"):
+    with pytest.warns(RuntimeWarning, match="If that means missing"):
         model = OutlierRobustPCA(2, scale=True).fit(X)
     return answer(model, X, names=names, title="stopped.csv", warnings=("Look at rpm. It is 0.",))
 
