@@ -85,6 +85,7 @@ def test_warnings_point_at_the_caller(not_settled_at_once):
     assert entry.filename == __file__
 
 
+@pytest.mark.filterwarnings("ignore:.*depend on where the fit starts:RuntimeWarning")
 def test_one_dimension_is_not_called_dimensions():
     rng = np.random.default_rng(0)
     lines = [np.outer(rng.normal(size=100), rng.normal(size=6)) for _ in range(2)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
@@ -30,8 +29,9 @@ FEW_POINTS, POINTS_PER_DIMENSION = 20, 5
 REPEATED = 4
 # Of so few rows, more than this share may be flagged although all are good.
 FEW_ROWS, FEW_FLAGGED = 30, 0.05
-# All other starts are looked at if more rows than this share are flagged but within this many times
-# a limit, which is rare where the good rows stand out; one of them if more than this are flagged.
+# Other starts are looked at if rows are drawn by chance, if more than this share are flagged but
+# within this many times a limit, which is rare where the good rows stand out, or if more than this
+# share are flagged.
 CLOSE, HOW_CLOSE, MANY_FLAGGED = 0.03, 2.0, 0.1
 # Labels that differ in more than this share of the rows, and more rows than so many, are not the
 # same: limits found from few rows differ a little each time.
@@ -182,15 +182,15 @@ def other_starts(it: Fitted) -> str | None:
     probe, beyond = it.probe, it.distances > 1
     if probe is None or it.trimmed or it.fit.start.n_candidates == 1:
         return None  # wherever it starts, it comes to the same
-    starts = None if it.share(beyond & (it.distances < HOW_CLOSE)) > CLOSE else 0
-    if starts == 0 and it.share(beyond) > MANY_FLAGGED:
-        starts = 1
-    for fit in islice(probe.from_other_starts(), starts):
-        changed = probe.share_changed(probe.first, fit)
+    close = it.share(beyond & (it.distances < HOW_CLOSE))
+    if probe.of_all and close <= CLOSE and it.share(beyond) <= MANY_FLAGGED:
+        return None
+    for fit in probe.from_other_starts():
+        changed = probe.share_changed(fit)
         if changed > max(CHANGED, CHANGED_ROWS / len(probe.Z)):
-            now, then = count_flagged(probe.first), count_flagged(fit)
+            now, then = probe.n_flagged, count_flagged(fit)
             verb = "is" if then == 1 else "are"
-            of_some = "" if probe.known else f" of {counted(len(probe.Z), 'row')} looked at"
+            of_some = "" if probe.of_all else f" of {counted(len(probe.Z), 'row')} looked at"
             return (
                 f"the flagged rows depend on where the fit starts. From another start "
                 f"{changed:.0%} of the rows have another label: {whole(then)}{of_some} {verb} "
@@ -220,7 +220,7 @@ def single_cells(it: Fitted) -> str | None:
     different = columns >= max(DIFFERENT_COLUMNS, min(n_few, E.shape[1]) / 2)
     if 2 * n_few < len(flagged) or not different:
         return None
-    some = "" if probe.known else " looked at"
+    some = "" if probe.of_all else " looked at"
     return (
         f"{whole(n_few)} of {whole(len(flagged))} flagged rows{some} are off the subspace in only "
         f"one or two cells, in {whole(columns)} different columns. With cells=True such cells "

@@ -63,32 +63,50 @@ class Probe:
     """How often each of them counts, (m,)."""
     rows: npt.NDArray[np.intp] = field(repr=False)
     """Their numbers in the table, (m,)."""
+    flagged: Mask = field(repr=False)
+    """Which of them the fit flags, (m,)."""
+    V: Floats | None = field(repr=False)
+    """Its directions (p, k); None if the rows are in a basis of their span and they are not."""
     options: Options
-    in_features: bool
-    """Whether the rows are as they were, and not in a basis of their span."""
-    known: RobustFit | None = field(repr=False)
-    """The fit itself, where these are all of the rows as they were."""
+    n_table: int
+    """Number of rows of the table that count."""
 
     @classmethod
     def of(
         cls, source: RowSource, fit: RobustFit, sample_weight: Floats, options: Options
     ) -> Probe | None:
         """Some rows of `source`; None where they are too many numbers, or take a pass to pick."""
-        n, d = source.shape
+        d = source.shape[1]
         there = np.flatnonzero(sample_weight > 0)
         if fit.span is not None:
-            return cls(fit.span[there], sample_weight[there], there, options, False, None)
-        count = min(MOST_ROWS, max(NUMBERS // d, FEWEST_ROWS))
-        if (len(there) > count and not source.picks_rows) or count * d > MOST_NUMBERS:
-            return None
-        rows = some_rows(sample_weight, count, np.random.default_rng(SEED))
-        known = fit if len(rows) == n else None
-        return cls(source.take(rows), sample_weight[rows], rows, options, True, known)
+            rows, Z, V = there, fit.span[there], None
+        else:
+            count = min(MOST_ROWS, max(NUMBERS // d, FEWEST_ROWS))
+            if (len(there) > count and not source.picks_rows) or count * d > MOST_NUMBERS:
+                return None
+            rows = some_rows(sample_weight, count, np.random.default_rng(SEED))
+            Z, V = source.take(rows), fit.V
+        return cls(Z, sample_weight[rows], rows, flagged(fit)[rows], V, options, len(there))
+
+    @property
+    def in_features(self) -> bool:
+        """Whether the rows are as they were, and not in a basis of their span."""
+        return self.V is not None
+
+    @property
+    def of_all(self) -> bool:
+        """Whether these are all rows of the table."""
+        return len(self.rows) == self.n_table
+
+    @property
+    def n_flagged(self) -> int:
+        """Number of these rows that the fit flags."""
+        return int(np.count_nonzero(self.flagged))
 
     @cached_property
-    def first(self) -> RobustFit:
-        """The fit with which others are compared."""
-        return self.known or self.fit(0)
+    def directions(self) -> Floats:
+        """Directions (p, k) of the fit."""
+        return self.fit(0).V if self.V is None else self.V
 
     def fit(self, start: int, n_components: int | None = None) -> RobustFit:
         """The fit again, from the start numbered `start`."""
@@ -102,19 +120,20 @@ class Probe:
         """The fit again from one start after the other."""
         return (self.fit(start) for start in range(1, STARTS + 1))
 
-    def share_changed(self, a: RobustFit, b: RobustFit) -> float:
-        """Share of the rows that are beyond a limit in one of two fits alone."""
-        return float(np.sum(self.weights[flagged(a) != flagged(b)]) / np.sum(self.weights))
+    def share_changed(self, other: RobustFit) -> float:
+        """Share of the rows that are beyond a limit in only one of the fit and another."""
+        changed = self.flagged != flagged(other)
+        return float(np.sum(self.weights[changed]) / np.sum(self.weights))
 
     def stability(self) -> Stability:
         """What becomes of the fit with one component fewer or more, and from other starts."""
         starts = (self.beside(fit, "another start") for fit in self.from_other_starts())
-        k = self.first.V.shape[1]
-        return Stability(len(self.Z), k, count_flagged(self.first), (*self.by_rank(), *starts))
+        k = self.directions.shape[1]
+        return Stability(len(self.Z), k, self.n_flagged, (*self.by_rank(), *starts))
 
     def by_rank(self) -> Iterator[Refit]:
         """The fit with one component fewer and one more, where these are possible."""
-        k = self.first.V.shape[1]
+        k = self.directions.shape[1]
         for what, n_components in (("one component fewer", k - 1), ("one component more", k + 1)):
             if 1 <= n_components < min(self.Z.shape):
                 yield self.beside(self.fit(0, n_components), what)
@@ -125,8 +144,8 @@ class Probe:
             what=what,
             n_components=other.V.shape[1],
             n_flagged=count_flagged(other),
-            share_changed=self.share_changed(self.first, other),
-            subspace_change=angle_between(self.first.V, other.V),
+            share_changed=self.share_changed(other),
+            subspace_change=angle_between(self.directions, other.V),
         )
 
 

@@ -115,11 +115,13 @@ def candidates(sample: Sample, rule: RankRule, rng: np.random.Generator) -> Iter
         found.append(concentrated(name, sample, half, rule, distinct(found)))
         return found[-1]
 
-    for name, half in least_outlying(sample, rng):
-        yield tried(name, half)
-    first = found[0]
+    halves = least_outlying(sample, rng)
+    first = tried(*next(halves))
+    yield first
     if leaves_noise(first):
         return
+    for name, half in halves:
+        yield tried(name, half)
     # Where the first candidate keeps nearly all rows, its groups are those of all of them.
     for core in (sample.weights, first.keep) if first.share < NEARLY_ALL else (sample.weights,):
         for name, half in sides(sample, core, rng):

@@ -33,6 +33,10 @@ EXACT = Spread(0.0, 0.0, 1.0)
 ROUNDING = 1e-13
 # Concentration steps inside the subspace, to the half nearest to its own mean.
 MAX_STEPS = 10
+# ... and then on all rows, where these were done on some.
+LAST_STEPS = 2
+# Numbers whose squares cannot overflow, however many of them are added.
+LONG = 1e150
 # Points at which the law of Gaussian rows is looked at.
 GRID = 4000
 
@@ -101,16 +105,27 @@ def tightest_half(
     S, w = merged_copies(Y[rows], weights[rows])
     if len(S) < tuning().rows_per_dimension * Y.shape[1]:
         return _moments(Y, weights, center)
+    # Steps on all rows begin where those on a few have ended, which is nearly always the end.
     some = slice(None, None, 1 + len(S) // PAIR_ROWS)
     P = pair_projections(S[some], w[some], tuning().scatter_pairs, rng)
-    half = np.zeros(len(S))
-    half[some] = outlyingness(P, w[some]).nearest_half(w[some])
-    for _ in range(MAX_STEPS):
+    half = outlyingness(P, w[some]).nearest_half(w[some])
+    half, now = _concentrated(S[some], w[some], half, center, share, MAX_STEPS)
+    if len(half) < len(S):
+        half = weights_of_nearest(mahalanobis(S, *now), w, share)
+        half, now = _concentrated(S, w, half, center, share, LAST_STEPS)
+    return now if _spans(S, half) else _moments(Y, weights, center)
+
+
+def _concentrated(
+    S: Floats, w: Floats, half: Floats, center: bool, share: float, steps: int
+) -> tuple[Floats, tuple[Floats, Floats]]:
+    """Weights (m,) of a half of rows S (m, k), and its moments, after concentration steps."""
+    for _ in range(steps):
         now, before = _moments(S, half, center), half
         half = weights_of_nearest(mahalanobis(S, *now), w, share)
         if np.array_equal(half, before):
             break
-    return now if _spans(S, before) else _moments(Y, weights, center)
+    return before, now
 
 
 def mahalanobis(Y: Floats, center: Floats, covariance: Floats) -> Floats:
@@ -119,8 +134,11 @@ def mahalanobis(Y: Floats, center: Floats, covariance: Floats) -> Floats:
     there = theta > 0
     Z = (Y - center) @ (Q[:, there] / np.sqrt(theta[there]))
     # Rows of any length: their squares must not overflow.
-    size = np.maximum(np.max(np.abs(Z), axis=1, initial=0.0), 1.0)
-    return size * np.linalg.norm(Z / size[:, None], axis=1)
+    size = float(np.max(np.abs(Z), initial=1.0))
+    if size < LONG:
+        return np.sqrt(np.vecdot(Z, Z))
+    sizes = np.maximum(np.max(np.abs(Z), axis=1), 1.0)
+    return sizes * np.linalg.norm(Z / sizes[:, None], axis=1)
 
 
 def _moments(Y: Floats, w: Floats, center: bool) -> tuple[Floats, Floats]:
