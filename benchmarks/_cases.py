@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks._beside import Judge, fit_ours
 from benchmarks._families import FAMILIES, HARD
 from benchmarks._second import LEVERAGE, NEAR, USUAL, Cell, Size, Table
-from benchmarks._textbook import Labelled, ours, ranks
+from benchmarks._textbook import SCALINGS, Labelled, ours, ranks
 from benchmarks.recovery import DATA
 from torpca.datasets import make_outlier_subspace
 
@@ -77,7 +77,7 @@ PLANTED = (
         )
     ),
 )
-REAL = (
+SETS = (
     "bushfire",
     "cardio",
     "glass_spectra",
@@ -88,6 +88,8 @@ REAL = (
     "stamps",
     "wdbc",
 )
+# Each as it is and with standardised features.
+REAL = {f"{name}, {scaling}": (name, scaling) for name in SETS for scaling in SCALINGS}
 
 Fit = Callable[[], float]
 
@@ -104,13 +106,13 @@ def planted_fits(cell: Cell) -> list[Fit]:
     return [partial(fit, Judge(cell, table), table) for table in tables]
 
 
-def real_fits(name: str, folder: Path = DATA) -> list[Fit]:
-    """The fit of a real set, with standardised features: it returns the larger AUC of two."""
-    data = Labelled(folder, name, "standard")
-    k = ranks(folder)[name, "standard"]
+def real_fits(case: str, folder: Path = DATA) -> list[Fit]:
+    """The fit of a real set: it returns the larger AUC of two."""
+    name, scaling = REAL[case]
+    data, k = Labelled(folder, name, scaling), ranks(folder)[name, SCALINGS[scaling]]
     return [lambda: float(max(ours(data, k, seeds=1)["auc"]))]
 
 
 def real_sets(folder: Path = DATA) -> list[str]:
     """Names of the real sets that are there."""
-    return [name for name in REAL if (folder / f"{name}.npz").is_file()]
+    return [case for case, (name, _) in REAL.items() if (folder / f"{name}.npz").is_file()]

@@ -13,9 +13,10 @@ are fitted again. Numbers are halved and doubled; those that are a factor above 
 
 "lost" counts planted cells whose ratio to the oracle, the median of two seeds, is at most 1.1 as it
 is and above with the change, "gained" those the other way round. "real lost" and "real gained"
-count real sets in which the larger ROC-AUC of the two distances changes by more than 0.01. "raised"
-counts fits that ended with an error. "time" is the processor time of all fits beside that of the
-same fits as they are. The names of the cells, and all figures, are in the JSON.
+count real sets, raw and standardised, in which the larger ROC-AUC of the two distances changes by
+more than 0.01. "raised" counts fits that ended with an error. "time" is the processor time of all
+fits beside that of the same fits as they are. The names of the cells, and all figures, are in the
+JSON.
 """
 
 import argparse
@@ -140,7 +141,7 @@ def main() -> None:
         parser.error(f"no change has such a name. There are: {', '.join(CHANGES)}")
     real = real_sets()
     if len(real) < len(REAL):
-        absent = ", ".join(name for name in REAL if name not in real)
+        absent = ", ".join(case for case in REAL if case not in real)
         print(f"Not in {DATA}, and left out: {absent}\n")
     every = [*CELLS, *real]
     cases = every[::QUICK] if args.quick else every

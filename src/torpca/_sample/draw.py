@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +25,6 @@ ROUNDED = 9
 AT_A_TIME = 2**20
 # Rows longer than this many times the middle one are shortened: their squares must not overflow.
 FAR = 2.0**200
-# Shifts and factors that scramble 64 bits.
-SPLITMIX = (
-    (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
-    (np.uint64(27), np.uint64(0x94D049BB133111EB)),
-)
 
 
 @dataclass(frozen=True)
@@ -123,27 +119,16 @@ def draw_sample(
 
 
 def _digests(source: RowSource, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.uint64]:
-    """Return a number for each row, the same for equal rows and for no others.
+    """Return a number for each row, the same for equal rows and, but for chance, for no others.
 
     Of a million different rows, two have the same number with a chance of one in thirty million.
     """
-    d = source.shape[1]
-    step = max(1, AT_A_TIME // d)
-    keys = np.random.default_rng(0).integers(2**64, size=d, dtype=np.uint64)
-    found = [np.zeros(0, np.uint64)]
+    step = max(1, AT_A_TIME // source.shape[1])
+    found = []
     for i in range(0, len(rows), step):
-        block = source.take(rows[i : i + step]).astype(np.float64) + 0.0  # -0.0 is equal to 0.0
-        found.append(np.sum(_scrambled(block.view(np.uint64) ^ keys), axis=1, dtype=np.uint64))
-    return _scrambled(np.concatenate(found))
-
-
-def _scrambled(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Each number as another, in no visible order (the finaliser of SplitMix64: Steele 2014)."""
-    for shift, factor in SPLITMIX:
-        bits ^= bits >> shift
-        bits *= factor
-    bits ^= bits >> np.uint64(31)
-    return bits
+        block = source.take(rows[i : i + step]) + 0.0  # -0.0 and 0.0 are equal numbers
+        found += [blake2b(row.tobytes(), digest_size=16).digest() for row in block]
+    return np.frombuffer(b"".join(found), dtype=">u8")[::2].astype(np.uint64)
 
 
 def _middle(size: Floats, weights: Floats) -> int:
