@@ -175,6 +175,12 @@ def sentinels():
     return X
 
 
+def codes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 10)) + 0.5 * rng.normal(size=(300, 10))
+    return np.column_stack([X, rng.random(300) < 0.3])
+
+
 def heavy():
     rng = np.random.default_rng(0)  # tails with which it takes many iterations
     noise = 0.2 * rng.standard_t(5, size=(300, 8))
@@ -185,6 +191,7 @@ CASES = {
     "planes": (lambda: two_planes(0.5)[0], ("-k", 2), "another -k"),
     "cells": (cells, ("-k", 2), "With --cells such cells count as missing"),
     "sentinels": (sentinels, ("-k", 2), "give --na-values=-999."),
+    "codes": (codes, ("-k", 3, "--scale"), "of the flagged rows have 1 in column 'c10'"),
     "iterations": (heavy, ("-k", 2, "--max-iter", 1), "larger --max-iter, or another -k"),
     "noise": (lambda: np.random.default_rng(0).normal(size=(400, 60)), (), "-k auto found no gap"),
 }

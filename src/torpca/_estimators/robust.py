@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from torpca._core.subspace import MEAN_ULPS, norm
 from torpca._estimators.base import RobustSubspaceEstimator
+from torpca._estimators.codes import warn_of_codes
 from torpca._estimators.doubts import Fitted, doubts
 from torpca._estimators.fitting import checked_fit
 from torpca._estimators.holes import Holes
@@ -281,6 +282,7 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
             warn_of_unjudged(n_observed, weights, k, d, cells=bool(self.cells))
         if self._probe is not None:
             self._warn_of_sentinels(source, self._probe.rows)
+            warn_of_codes(source, self._probe, type(self).__name__)
         return self
 
     def __sklearn_tags__(self) -> Any:
