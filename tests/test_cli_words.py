@@ -191,7 +191,7 @@ CASES = {
     "planes": (lambda: two_planes(0.5)[0], ("-k", 2), "another -k"),
     "cells": (cells, ("-k", 2), "With --cells such cells count as missing"),
     "sentinels": (sentinels, ("-k", 2), "give --na-values=-999."),
-    "codes": (codes, ("-k", 3, "--scale"), "of the flagged rows have 1 in column 'c10'"),
+    "codes": (codes, ("-k", 3, "--scale"), "of the flagged rows have 1 in column"),
     "iterations": (heavy, ("-k", 2, "--max-iter", 1), "larger --max-iter, or another -k"),
     "noise": (lambda: np.random.default_rng(0).normal(size=(400, 60)), (), "-k auto found no gap"),
 }
