@@ -316,3 +316,42 @@ def test_few_clean_rows_have_the_subspace_of_pca():
         X = np.random.default_rng(seed).standard_normal((200, 10)) * np.repeat([10.0, 1.0], [3, 7])
         V = OutlierRobustPCA(3, tol=1e-10).fit(X).components_.T
         assert subspace_error(V, PCA(3).fit(X).components_.T) < 1e-12
+
+
+# ---- columns of few values -----------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_answers_yes_or_no_are_no_exact_fit():
+    # Half of the rows have one answer, or the same answer to two questions: they lie in a subspace.
+    flagged = [
+        np.mean(
+            OutlierRobustPCA().fit_predict(
+                (np.random.default_rng(seed).random((300, 8)) < 0.5).astype(float)
+            )
+            == -1
+        )
+        for seed in range(8)
+    ]
+    assert np.median(flagged) < 0.02
+
+
+def test_answers_from_one_to_five_are_no_exact_fit():
+    # Two of these columns are 3 in five rows of six.
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((2000, 3)) @ rng.standard_normal((3, 8))
+    X = np.clip(np.rint(3 + (X + 0.5 * rng.standard_normal(X.shape)) / 2), 1, 5)
+    model = OutlierRobustPCA().fit(X)
+    assert model.rank_.rule != "exact"
+    assert np.mean(model.outlier_type_ != "regular") < 0.03
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("freedom", "seed"), [(3, 3), (3, 4), (2.5, 0), (2.5, 1)])
+def test_many_rows_of_heavy_tails_in_all_directions(freedom, seed):
+    # As many components as features: all rows lie in the subspace, and only the part by which
+    # the fit begins is weighed by its ellipsoid.
+    X = np.random.default_rng(seed).standard_t(freedom, (12_000, 8))
+    model = OutlierRobustPCA().fit(X)
+    assert model.components_.shape[1] == 8
+    assert np.mean(model.outlier_type_ != "regular") < 0.2

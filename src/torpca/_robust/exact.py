@@ -55,6 +55,7 @@ def settle_exactly(
         sample_weight=sample_weight,
         residuals=R,
         studentised=R,
+        good=None,
         start=settled.start.among(rows, len(sample_weight)),
         history=(*settled.history, Iteration(len(settled.history), k, dropped, n_kept, 0.0, 0.0)),
         converged=True,

@@ -8,12 +8,29 @@ import numpy as np
 
 from torpca._sources.base import Floats, Mask
 
-# A column of codes has at most so many different values.
-MOST_VALUES = 10
+# A column of codes has at most so many different values, and each so often on average.
+MOST_VALUES, REPEATED = 10, 2
 # Shares of the flagged rows, at least, and of the others, at most, that have the value.
 MOST_FLAGGED, FEW_OTHERS = 0.8, 0.1
 # Fewer flagged rows, or a smaller share of all, are too few to be a group.
 FEWEST, SMALLEST = 10, 0.03
+
+
+def is_code(column: Floats) -> bool:
+    """Whether a column (m,), NaN where a value is missing, has few values, each several times.
+
+    Apart from the commonest, they must be there `REPEATED` times on average.
+
+    Examples
+    --------
+    >>> is_code(np.array([0, 0, 0, 0, 1, 1, 2, 1, 2.0])), is_code(np.array([0, 0, 0, 0, 1e3, 1e5]))
+    (True, False)
+    """
+    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    others = len(values) - 1
+    if not 0 < others < MOST_VALUES:
+        return False
+    return bool(np.sum(counts) - np.max(counts) >= REPEATED * others)
 
 
 class Code(NamedTuple):
@@ -50,8 +67,7 @@ def code_of(X: Floats, flagged: Mask) -> Code | None:
     for j in np.argsort(among_others - among_flagged, kind="stable"):
         if among_flagged[j] < MOST_FLAGGED or among_others[j] > FEW_OTHERS:
             return None
-        values = np.unique(X[~np.isnan(X[:, j]), j])
-        if len(values) <= MOST_VALUES:
+        if is_code(X[:, j]):
             shares = float(among_flagged[j]), float(among_others[j])
             return Code(int(j), float(middle[j]), *shares)
     return None
