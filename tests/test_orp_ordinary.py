@@ -355,3 +355,12 @@ def test_many_rows_of_heavy_tails_in_all_directions(freedom, seed):
     model = OutlierRobustPCA().fit(X)
     assert model.components_.shape[1] == 8
     assert np.mean(model.outlier_type_ != "regular") < 0.2
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_of_one_category_each_have_limits(seed):
+    # Those that are left out one at a time may all lie in the subspace.
+    X = np.eye(60)[np.random.default_rng(seed).integers(0, 60, 600)]
+    model = OutlierRobustPCA(scale=True, center=False).fit(X)
+    assert all(np.isfinite(limit) for limit in model.cutoffs_.values())

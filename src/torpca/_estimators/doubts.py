@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -29,9 +30,9 @@ FEW_POINTS, POINTS_PER_DIMENSION = 20, 5
 REPEATED = 4
 # Of so few rows, more than this share may be flagged although all are good.
 FEW_ROWS, FEW_FLAGGED = 30, 0.05
-# Other starts are looked at if rows are drawn by chance, if more than this share are flagged but
-# within this many times a limit, which is rare where the good rows stand out, or if more than this
-# share are flagged.
+# All other starts are looked at if more than this share of the rows are flagged but within this
+# many times a limit, which is rare where the good rows stand out, or if more than this share are
+# flagged; one of them if the fit began with a random sample.
 CLOSE, HOW_CLOSE, MANY_FLAGGED = 0.03, 2.0, 0.1
 # Labels that differ in more than this share of the rows, and more rows than so many, are not the
 # same: limits found from few rows differ a little each time.
@@ -183,9 +184,9 @@ def other_starts(it: Fitted) -> str | None:
     if probe is None or it.trimmed or it.fit.start.n_candidates == 1:
         return None  # wherever it starts, it comes to the same
     close = it.share(beyond & (it.distances < HOW_CLOSE))
-    if probe.of_all and close <= CLOSE and it.share(beyond) <= MANY_FLAGGED:
-        return None
-    for fit in probe.from_other_starts():
+    doubtful = close > CLOSE or it.share(beyond) > MANY_FLAGGED
+    starts = None if doubtful else 0 if probe.of_all else 1
+    for fit in islice(probe.from_other_starts(), starts):
         changed = probe.share_changed(fit)
         if changed > max(CHANGED, CHANGED_ROWS / len(probe.Z)):
             now, then = probe.n_flagged, count_flagged(fit)

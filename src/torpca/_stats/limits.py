@@ -369,7 +369,8 @@ def leave_out(X: Floats, keep: Floats, counts: Floats, k: int, *, center: bool) 
     seen = float(w @ np.sum(Y2[:, k:], axis=1))
     spectrum = Spectrum(theta, X.shape[1], n, n - center)
     score = min(max(ratios), 1.0)
-    if float(np.sum(theta[k:])) <= RESOLVED * float(np.sum(theta)):
+    # Of rows that lie in the subspace but for a few, those looked at may all lie in it.
+    if float(np.sum(theta[k:])) <= RESOLVED * float(np.sum(theta)) or seen == 0.0:
         return LeftOut(score, None, spectrum)
     return LeftOut(score, float(np.sqrt(float(w @ noise) / seen)), spectrum)
 
