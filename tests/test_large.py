@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 from benchmarks import recovery
 from tests._shared import LONG, MANY, NOISE, planted, types_as_labels
 from torpca import OutlierRobustPCA, as_source
+from torpca._options import Options
 from torpca._robust import fit as robust
 from torpca._robust.exact import settle_exactly
 from torpca._robust.large import (
@@ -21,7 +22,6 @@ from torpca._robust.large import (
     MAX_FEATURES,
     rows_to_begin_with,
 )
-from torpca._robust.options import Options
 from torpca._robust.settle import settle_on_all
 from torpca._select.rank import RankRule
 from torpca._sources.base import to_numpy

@@ -12,13 +12,13 @@ from tests._shared import MANY, NOISE, planted
 from torpca import as_source
 from torpca._core.measure import product
 from torpca._core.stand_in import top_directions
+from torpca._options import Options
 from torpca._robust.large import (
     Judge,
     expanded_directions,
     in_axes_of,
     inside_of,
 )
-from torpca._robust.options import Options
 from torpca._robust.passes import distances, look
 from torpca._robust.settle import settle_on_all
 from torpca._select.rank import RankRule

@@ -8,12 +8,15 @@ from torpca._sources import RowSource
 from torpca._stats.codes import code_of
 from torpca._warn import warn
 
-# Numbers that are looked at, but so many rows at least.
-MOST_NUMBERS, FEWEST_ROWS = 2**17, 500
+# Numbers that are looked at, but so many rows at least; one of more columns has no part to speak of
+# in the distances.
+MOST_NUMBERS, FEWEST_ROWS, MOST_COLUMNS = 2**17, 500, 1000
 
 
 def warn_of_codes(source: RowSource, probe: Probe, who: str) -> None:
     """Warn if the flagged rows of `probe` have one value of a column; `who` warns."""
+    if source.shape[1] > MOST_COLUMNS:
+        return
     few = max(FEWEST_ROWS, MOST_NUMBERS // source.shape[1])
     some = slice(None, None, 1 + len(probe.rows) // (few + 1))
     found = code_of(source.take(probe.rows[some]), probe.flagged[some])

@@ -22,7 +22,7 @@ from torpca._missing.cells import cell_outliers
 from torpca._missing.check import warn_of_few, warn_of_unjudged
 from torpca._missing.fit import RowsFit, fit_cells, fit_rows
 from torpca._names import FROM_ZERO
-from torpca._robust.options import Options
+from torpca._options import Options
 from torpca._robust.start import Start
 from torpca._sample.draw import sample_size
 from torpca._select.rank import RankChoice, RankRule

@@ -10,7 +10,7 @@ import numpy as np
 from torpca._core.problem import NotFiniteError
 from torpca._missing.check import check_holes
 from torpca._missing.fit import RowsFit, fit_rows
-from torpca._robust.options import Options
+from torpca._options import Options
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats
 from torpca._stats.scale import feature_scales, rounded, scales_of_kept

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from torpca._options import Options
 from torpca._robust.describe import RobustFit
 from torpca._robust.fit import robust_fit
-from torpca._robust.options import Options
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, Mask

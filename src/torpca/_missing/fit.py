@@ -16,9 +16,9 @@ from torpca._missing.completion import Completion, Filled, count_observed, unjud
 from torpca._missing.em import chance, settled, to_come
 from torpca._missing.screen import Screen
 from torpca._missing.start import first_completion
+from torpca._options import Options
 from torpca._robust.describe import RobustFit
 from torpca._robust.fit import robust_fit
-from torpca._robust.options import Options
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Array, Floats, Rows, place

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from torpca._sample.codes import exact_by_codes
 from torpca._sample.draw import Sample
 from torpca._sample.fit import SampleFit, left_out, principal_variances, sample_fit
 from torpca._sample.halves import without_long_rows
 from torpca._select.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._sources.base import Floats
-from torpca._stats.codes import is_code
 from torpca._stats.lines import rms_of_half, weights_of_nearest
 from torpca._stats.rule import Cutoffs, Rule, n_next
 from torpca._stats.spread import Spread
@@ -31,8 +31,6 @@ AS_NEAR = 1.3
 TOO_FEW, HARDLY = 6.0, 0.1
 # How closely spreads are found: the start is not the answer.
 ROUGHLY = 1e-3
-# Squared loadings smaller than this are rounding.
-LEAST_LOADING = 1e-6
 # Standard deviations within which good rows are counted.
 COUNTED = 3.0
 
@@ -82,21 +80,9 @@ def concentrated(
     steps = tuning().steps if steps is None else steps
     half = without_long_rows(sample, half)
     now = _concentrated(name, sample, half, rule, known, steps)
-    if now.exact and exact_by_codes(sample, now.fit):
+    if now.exact and exact_by_codes(sample, now.fit):  # all rows do not lie in it
         return _concentrated(name, sample, sample.weights, rule, known, steps)
     return now
-
-
-def exact_by_codes(sample: Sample, fit: SampleFit) -> bool:
-    """Whether rows lie in a subspace up to rounding for the codes in some columns alone.
-
-    Of answers yes or no, half of the rows have one answer to a question, or the same answer to
-    two: that is no sign of a subspace, and no fault of the others.
-    """
-    if sample.products is not None or sample.Z.shape[1] != sample.n_features:
-        return False  # not in terms of the columns
-    beyond = np.flatnonzero(1 - np.sum(np.square(fit.V), axis=1) > LEAST_LOADING)
-    return all(is_code(sample.Z[:, j]) for j in beyond)
 
 
 def _concentrated(

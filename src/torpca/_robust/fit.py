@@ -9,10 +9,10 @@ import numpy as np
 
 from torpca._core.frame import without_long_rows
 from torpca._core.problem import check_finite
+from torpca._options import Options
 from torpca._robust.describe import RobustFit, describe
 from torpca._robust.exact import settle_exactly
 from torpca._robust.large import NEAR, fit_large, rows_to_begin_with
-from torpca._robust.options import Options
 from torpca._robust.settle import Settled, settle_on_all
 from torpca._robust.wide import is_wide, settle_in_span
 from torpca._sources import RowSource, as_source

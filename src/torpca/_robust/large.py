@@ -28,9 +28,9 @@ from torpca._core.stand_in import (
     with_next,
 )
 from torpca._core.subspace import subspace_change
+from torpca._options import Options
 from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.describe import RobustFit, principal_axes, within_good
-from torpca._robust.options import Options
 from torpca._robust.passes import Frozen, Inside, Look, distances, distances_of_long, look
 from torpca._robust.settle import Settled
 from torpca._select.rank import RankRule

@@ -10,9 +10,9 @@ import numpy as np
 from torpca._core.loop import Iteration, Step, iterate
 from torpca._core.problem import check_finite, check_sums
 from torpca._core.subspace import Fit, SubspaceFinder, norm
+from torpca._options import Options
 from torpca._robust.concentrate import ROUGHLY
 from torpca._robust.ellipsoid import Ellipsoid
-from torpca._robust.options import Options
 from torpca._robust.start import Start, find_start
 from torpca._select.rank import RankChoice, choose_rank
 from torpca._sources import RowSource

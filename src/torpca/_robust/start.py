@@ -25,7 +25,8 @@ WORTH_A_PART = 1.5
 # Share of the rows from which on a candidate has nearly all of them.
 NEARLY_ALL = 0.97
 # Without a gap some half of the rows is nearer to its subspace than all are to theirs, whatever the
-# rows: a candidate must keep more than that. (Real data: musk; philips with two components.)
+# rows: a candidate must keep more than that. (Without it, philips has other labels from other
+# starts.)
 MORE_THAN_A_HALF = 0.6
 # Standard deviations by which a share of a part of the sample may be off.
 UNSURE = 2.0
