@@ -18,9 +18,6 @@ from torpca._words import counted, whole
 
 # With fewer rows in agreement than this, those that disagree could as well be the good ones.
 AGREEMENT = 0.525
-# With more than half of the rows flagged and fewer than this share near the subspace, it is not
-# only that good rows fall into groups inside it.
-NEAR = 0.75
 # When this many agree better on another subspace, they may be the good ones.
 RIVALS = 0.48
 # Half of the rows lie near some subspace whatever they mean if they are no more different points
@@ -117,7 +114,7 @@ def disagreement(it: Fitted) -> str | None:
             "so the other rows may be the good ones. Look at the two distances of all rows, and "
             "try another n_components"
         )
-    if agree < NEAR and flagged > 0.5:
+    if not it.trimmed and flagged > 1 - AGREEMENT:
         return (
             f"{flagged:.0%} of the rows are beyond a limit, so the other rows may be the bad ones. "
             "Look at the two distances of all rows, and try another n_components"
