@@ -66,7 +66,7 @@ class Probe:
     flagged: Mask = field(repr=False)
     """Which of them the fit flags, (m,)."""
     V: Floats | None = field(repr=False)
-    """Its directions (p, k); None if the rows are in a basis of their span and they are not."""
+    """Its directions (p, k); None if the rows are in a basis of their span."""
     options: Options
     n_table: int
     """Number of rows of the table that count."""

@@ -21,4 +21,4 @@ def exact_by_codes(sample: Sample, fit: SampleFit) -> bool:
     if sample.products is not None or sample.Z.shape[1] != sample.n_features:
         return False  # not in terms of the columns
     beyond = np.flatnonzero(1 - np.sum(np.square(fit.V), axis=1) > LEAST_LOADING)
-    return all(is_code(sample.Z[:, j]) for j in beyond)
+    return len(beyond) > 0 and all(is_code(sample.Z[:, j]) for j in beyond)

@@ -105,7 +105,7 @@ def tightest_half(
     S, w = merged_copies(Y[rows], weights[rows])
     if len(S) < tuning().rows_per_dimension * Y.shape[1]:
         return _moments(Y, weights, center)
-    # Steps on all rows begin where those on a few have ended, which is nearly always the end.
+    # Steps on all rows begin where those on a few have ended.
     some = slice(None, None, 1 + len(S) // PAIR_ROWS)
     P = pair_projections(S[some], w[some], tuning().scatter_pairs, rng)
     half = outlyingness(P, w[some]).nearest_half(w[some])
