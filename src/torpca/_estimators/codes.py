@@ -8,8 +8,8 @@ from torpca._sources import RowSource
 from torpca._stats.codes import code_of
 from torpca._warn import warn
 
-# Numbers that are looked at, but so many rows at least; one of more columns has no part to speak of
-# in the distances.
+# Numbers that are looked at, but so many rows at least. With more columns than this, one of them
+# makes little difference to the distances.
 MOST_NUMBERS, FEWEST_ROWS, MOST_COLUMNS = 2**17, 500, 1000
 
 
