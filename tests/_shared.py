@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from sklearn.utils import get_tags
 
+from torpca import as_source
+from torpca._robust.part import draw_part
+from torpca._robust.tuning import tuned
 from torpca.datasets import make_outlier_subspace
 
 UNITS = np.linspace(0.5, 3.0, 12)  # so that scaling matters
@@ -74,6 +77,27 @@ def assert_same_fit(found, expected):
     assert found.noise_variance_ == pytest.approx(expected.noise_variance_, rel=1e-9)
     assert found.offset_ == pytest.approx(expected.offset_, rel=1e-9)
     assert found.cutoffs_ == pytest.approx(expected.cutoffs_, rel=1e-9)
+
+
+# ---- the part of the rows that a fit learns from -------------------------------------------------
+
+
+def part_of(X, weights=None, *, center=True, in_span=None):
+    """All rows as a part, in an order that is random but always the same."""
+    source = as_source(X)
+    return draw_part(
+        source,
+        source.magnitudes(),
+        np.ones(len(X)) if weights is None else weights,
+        np.random.default_rng(0),
+        center=center,
+        in_span=in_span,
+    )
+
+
+def small_parts(count=300):
+    """A table of twice as many rows is learned from `count` of them, then passed over."""
+    return tuned(part_rows=(count, count), part_numbers=1)
 
 
 # ---- many rows, or long ones ---------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Settings that must stand before libraries are loaded; fixtures of test_orp_* and test_cli*."""
+"""Settings that must stand before libraries are loaded; markers; fixtures of several files."""
 
 import os
 
@@ -7,6 +7,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from tests._shared import OPTIONS, UNITS
 from torpca import OutlierRobustPCA
@@ -18,6 +19,56 @@ def pytest_xdist_setupnodes():
     """Workers share the cores: more threads in each would only wait for each other."""
     # Before they start, as plugins load NumPy before this file. OpenBLAS heeds it too.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+# ---- BLAS kernels --------------------------------------------------------------------------------
+
+# Beginnings of the names of files whose tests do not depend on the last digits of a product. All
+# other files are marked `numerical`.
+WORDS_AND_FILES = (
+    "test_adapters",
+    "test_atomic",
+    "test_bad_entries",
+    "test_bad_input",
+    "test_bench",
+    "test_browser",
+    "test_cli",
+    "test_estimators_protocol",
+    "test_files",
+    "test_imports",
+    "test_layout",
+    "test_memory",
+    "test_names_and_numbers",
+    "test_orp_bad_input",
+    "test_orp_protocol",
+    "test_outputs",
+    "test_plots",
+    "test_report",
+    "test_repr_html",
+    "test_sources_bad_input",
+    "test_sources_optional",
+    "test_typing",
+)
+
+
+def pytest_report_header():
+    """What multiplies matrices here: other kernels round differently."""
+    kernels = {
+        f"{library['internal_api']} {library.get('architecture', '')}".strip()
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    }
+    return f"BLAS kernel: {', '.join(sorted(kernels)) or 'unknown'}"
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests that another BLAS kernel may change."""
+    for item in items:
+        if not item.path.name.startswith(WORDS_AND_FILES):
+            item.add_marker("numerical")
+
+
+# ---- fixtures ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -1,33 +1,35 @@
 """What `benchmarks/ablation.py` changes, on which tables, and how it counts."""
 
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 from benchmarks import ablation
 from benchmarks._cases import PLANTED, REAL, real_fits, real_sets
-from benchmarks._changes import CHANGES, NUMBERS, OFF, scaled
+from benchmarks._changes import CHANGES, NUMBERS, OFF, replaced, scaled
 from benchmarks._families import FAMILIES, HARD
-from benchmarks._second import GOOD, USUAL
+from benchmarks._second import GOOD
 from benchmarks.ablation import CELLS, Figure
 from torpca import OutlierRobustPCA
-from torpca._robust import concentrate, settle, start
-from torpca._sample.draw import draw_sample
+from torpca._robust import algorithm, choice, settle, start
+from torpca._robust.part import draw_part
+from torpca._robust.rank import rank_of_half
+from torpca._robust.tuning import Tuning, tuning
 from torpca._select.rank import RankRule
 from torpca._sources import as_source
-from torpca._tuning import Tuning, tuning
+from torpca._stats.rule import Cutoffs
 from torpca.datasets import make_outlier_subspace
 
+EVERY = {"pairs", "strict", "side", "subsets"}
 OFF_BY_NAME = {change.what: change for change in OFF}
 
 
-def a_sample(X, rank):
-    source = as_source(X)
+def a_part(X):
+    magnitudes = np.max(np.abs(X), axis=1)
     rng = np.random.default_rng(0)
-    magnitudes, ones = np.max(np.abs(X), axis=1), np.ones(len(X))
-    return draw_sample(source, magnitudes, RankRule(given=rank), True, ones, None, rng)
+    return draw_part(as_source(X), magnitudes, np.ones(len(X)), rng, center=True)
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +38,26 @@ def two_groups():
     made = make_outlier_subspace(300, 10, 2, 0.3, outliers="c", noise=0.01, random_state=0)
     rng = np.random.default_rng(0)
     # Without a gap beyond two components no candidate is the last.
-    return a_sample(made.X + 0.3 * rng.standard_normal(made.X.shape), 2)
+    return a_part(made.X + 0.3 * rng.standard_normal(made.X.shape))
 
 
-def tried(sample):
-    found = start.candidates(sample, RankRule(given=2), np.random.default_rng(0))
-    return {candidate.name for candidate in found}
+def tried(part, rank=2):
+    rng, rule = np.random.default_rng(0), RankRule(given=rank)
+    halves = start.least_outlying(part, rng)
+    return list(start.candidates(part, halves, rank_of_half(part, halves[0], rule), rng))
+
+
+def names_of(part):
+    """Names of the candidates that are tried, whether or not they come to rows of their own."""
+    names, distinct = set(), start.distinct
+
+    def noted(name, *arguments):
+        names.add(name)
+        return distinct(name, *arguments)
+
+    with replaced(start, "distinct", noted):
+        tried(part)
+    return names
 
 
 # ---- changes -------------------------------------------------------------------------------------
@@ -69,8 +85,9 @@ def test_every_number_is_halved_and_doubled():
         ("part_rows", (1000, 2500), (4000, 10_000)),
         ("closer", 1.01, 1.04),  # in its distance from one, as the next ones
         ("taper", 0.9, 0.6),
-        ("leverage", 1.15, 1.6),
-        ("majority", 0.505, 0.52),  # in its distance from a half
+        ("tilt", 1.15, 1.6),
+        ("majority", 0.505, 0.52),  # in its distance from a half, as the next one
+        ("inside", 0.625, 1.0),
     ],
 )
 def test_how_numbers_are_halved_and_doubled(name, halved, doubled):
@@ -81,59 +98,84 @@ def test_how_numbers_are_halved_and_doubled(name, halved, doubled):
 def test_factors_stay_factors():
     # No change makes a factor by which one thing must exceed another one below which it must be.
     for factor in (0.5, 2.0):
-        for name in ("gap", "next_variance", "closer", "leverage"):
+        for name in ("gap", "next_variance", "closer", "clearly", "tilt"):
             assert scaled(name, factor) > 1
         assert 0 < scaled("taper", factor) < 1
-        assert 0.5 < scaled("majority", factor) < 1
+        for name in ("majority", "most", "inside"):
+            assert 0.5 < scaled(name, factor) <= 1
 
 
 @pytest.mark.parametrize("name", ["strict", "side", "subsets"])
 def test_a_candidate_switched_off_is_not_tried(name, two_groups):
-    every = {"pairs", "strict", "side", "subsets"}
-    assert tried(two_groups) == every
+    assert names_of(two_groups) == EVERY
     with OFF_BY_NAME[f'candidate "{name}"'].made():
-        assert tried(two_groups) == every - {name}
-    assert tried(two_groups) == every
+        assert names_of(two_groups) == EVERY - {name}
+    assert names_of(two_groups) == EVERY
 
 
-def test_without_the_leverage_test_all_leverage_rows_come_back():
-    cell = next(c for c in PLANTED if c.size == USUAL and c.data.endswith("5 out in one direction"))
-    X = cell.draw(0).X
+def test_without_the_end_where_noise_is_left_all_candidates_are_tried():
+    part = a_part(make_outlier_subspace(300, 10, 2, 0.1, noise=0.01, random_state=0).X)
+    assert names_of(part) == {"pairs"}
+    with OFF_BY_NAME["end where noise is left"].made():
+        assert names_of(part) == EVERY
+    assert names_of(part) == {"pairs"}
 
-    def inside():
-        rng, rule = np.random.default_rng(0), RankRule(given=5)
-        magnitudes, ones = np.max(np.abs(X), axis=1), np.ones(len(X))
-        found = start.find_start(
-            as_source(X), magnitudes, rule, center=True, weights=ones, n_sample=None, rng=rng
-        )
-        return found.cuts.inside
 
-    assert np.isfinite(inside())
-    with OFF_BY_NAME["leverage test"].made():
-        assert inside() == np.inf
+def test_without_the_leverage_test_all_leverage_rows_stay():
+    cell = next(c for c in PLANTED if c.size == (200, 20, 2) and c.data.startswith("bad, 2 noise"))
+    part, rule, rng = a_part(cell.draw(0).X), RankRule(given=2), np.random.default_rng(0)
+    best, _, _ = start.find_start(part, 600, rule, rng)
+
+    def left_out():
+        found = algorithm.tested_for_leverage(part, best, np.random.default_rng(0))
+        return np.sum(best.keep - found.keep)
+
+    assert left_out() > 1
+    with OFF_BY_NAME["leverage"].made():
+        assert left_out() == 0
 
 
 def test_without_a_limit_on_copies_a_heap_has_all_its_votes():
     X = np.random.default_rng(0).standard_normal((100, 5))
     X[:40] = X[0]
-    assert np.max(a_sample(X, 2).weights) == tuning().most_copies
+    assert np.max(a_part(X).votes) == tuning().most_copies
     with OFF_BY_NAME["limit on copies"].made():
-        assert np.max(a_sample(X, 2).weights) == 40
+        assert np.max(a_part(X).votes) == 40
 
 
-def test_without_a_choice_the_first_candidate_stays(two_groups):
-    one = next(start.candidates(two_groups, RankRule(given=2), np.random.default_rng(0)))
-    better = {"half": one.half / 2, "next_variance": one.next_variance / 4, "gap": 4 * one.gap}
-    tight = concentrate.replace(one, share=0.6, **better)
-    assert start.tighter(tight, one)
-    with OFF_BY_NAME["choice by tightness"].made():
-        assert not start.tighter(tight, one)
+def test_without_widening_cut_offs_stay():
+    cuts = Cutoffs(residual=2.0, along=2.0)
+    assert cuts.widened() != cuts
+    with OFF_BY_NAME["widened cut-offs"].made():
+        assert cuts.widened() == cuts
+
+
+LINES = {"with a gap": 1e-4, "no gap": 0.9, "both exact": None}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_without_a_line_of_the_choice_the_first_candidate_stays(line, two_groups):
+    one = tried(two_groups)[0]
+    last = float(one.fit.variances[-1])
+    of_line = LINES[line]
+    one = replace(one, share=0.6, next_variance=last * (of_line or 0.1))
+    one = replace(one, limit=0.0 if of_line is None else one.limit)
+    tight = replace(one, share=0.9, half=one.half / 2, next_variance=one.next_variance / 1.5)
+    for name in LINES:
+        with OFF_BY_NAME[f"choice: {name}"].made():
+            assert choice.tighter(tight, one) == start.tighter(tight, one) == (name != line)
+    assert choice.best_of([one, tight]) is tight
+    with OFF_BY_NAME["choice"].made():
+        assert line == "both exact" or choice.best_of([one, tight]) is one
+
+
+MODULES = (algorithm, choice, settle, start, Cutoffs)
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_changes_leave_nothing_behind(change):
     def now():
-        return tuning(), dict(vars(start)), dict(vars(settle)), dict(vars(concentrate))
+        return tuning(), [dict(vars(module)) for module in MODULES]
 
     before = now()
     with change.made():

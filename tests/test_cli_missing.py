@@ -244,6 +244,26 @@ def test_the_table_is_written_with_its_cells_filled(here, made, holed):
     assert np.max(np.abs(filled - made.X)[good]) < 0.1
 
 
+@FEW_CELLS
+def test_with_cells_the_table_is_filled_from_the_good_ones(here, made, holed):
+    X, good = holed.copy(), ~made.outliers
+    good[list(BLANK)] = False
+    wrong = np.zeros(X.shape, dtype=bool)
+    for i in np.flatnonzero(good)[::3]:  # the first cell that is there
+        wrong[i, np.flatnonzero(~np.isnan(X[i]))[0]] = True
+    X[wrong] += 5.0
+    write(X)
+    told(run("fit", "table.csv", "--id-column", "name", "-k", 2, "--cells", "--impute", "--json"))
+    filled = np.loadtxt(
+        "torpca-table/imputed.csv", delimiter=",", skiprows=1, usecols=range(1, D + 1)
+    )
+    np.testing.assert_array_equal(filled[~np.isnan(X)], X[~np.isnan(X)])
+    np.testing.assert_allclose(filled, OutlierRobustPCA(2, cells=True).fit(X).impute(X))
+    enough = good & (np.count_nonzero(~np.isnan(X), axis=1) >= 8)  # of which one is bad
+    off = np.abs(filled - made.X)[enough][np.isnan(X)[enough]]
+    assert np.max(off) < 0.2
+
+
 @pytest.mark.slow
 def test_imputed_as_parquet_and_in_single_precision(here, holed):
     np.save("rows.npy", holed.astype(np.float32))

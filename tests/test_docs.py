@@ -23,7 +23,9 @@ from docs.hooks.tutorials import read_cells, run
 from tests import _browser
 from tests._browser import PHONE, WIDE, no_sideways
 from torpca import OutlierRobustPCA, save_model
-from torpca._robust.large import MAX_FEATURES, rows_to_begin_with
+from torpca._options import Options
+from torpca._robust.algorithm import learned_whole
+from torpca._robust.update import MAX_FEATURES
 from torpca._select.rank import RankRule
 from torpca._words import whole
 from torpca.datasets import make_outlier_subspace
@@ -93,6 +95,8 @@ def test_what_a_page_shows_can_be_run_from_top_to_bottom(path, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     # Pages may speak of the reader's own X before they make one, and of a model of it.
     X = make_outlier_subspace(300, 12, 3, 0.2, noise=0.01, mean=1.0, random_state=0).X
+    if path in WITH_WINES:
+        X = pictures.wines()[0]
     if "model.npz" in text:
         save_model(OutlierRobustPCA().fit(X), "model.npz")
     names, printed = {"X": X, "__name__": "__page__"}, ""
@@ -346,25 +350,55 @@ def test_what_the_readme_shows_of_the_demo_is_what_it_prints():
         assert any(one.startswith(line) for one in printed), line
 
 
-def test_the_picture_of_the_readme_shows_what_its_words_say():
+WITH_WINES = [ROOT / "README.md", DOCS / "index.md"]
+
+
+@pytest.mark.parametrize("path", WITH_WINES, ids=name)
+def test_the_picture_of_the_wines_is_made_by_the_lines_under_it(path):
+    text = path.read_text(encoding="utf-8")
+    assert pictures.first_lines(text) == pictures.first_lines(pictures.HOME.read_text("utf-8"))
+    below = text[text.index("assets/wine_maps.svg") :]
+    assert pictures.first_lines(below) == pictures.first_lines(text)
     X, foreign = pictures.wines()
-    assert X.shape == (58, 13)
-    assert foreign.sum() == 10
-    found = {
-        "Ordinary PCA": pictures.found(pictures.ordinary_map(X, 2), foreign),
-        "torpca": pictures.found(pictures.robust_map(X, 2), foreign),
-    }
-    assert found == {
-        "Ordinary PCA": "0 of 10 found, 1 false alarm",
-        "torpca": "10 of 10 found, 1 false alarm",
-    }
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert "Ordinary PCA finds 0 of the 10" in readme
-    assert "torpca finds 10 of the 10. Both have 1 false alarm." in readme
-    # The committed picture was drawn with these titles; its text is drawn as glyphs with comments.
+    assert (X.shape, foreign.sum()) == ((58, 13), 10)
+    model = pictures.model_of(pictures.first_lines(text), X)  # a warning would be an error here
+    flagged = model.predict(X) == -1
+    told = " ".join(text.split())
+    hits, others = int(flagged[foreign].sum()), int(flagged[~foreign].sum())
+    assert f"torpca finds {hits} of the 10, with {pictures.alarms(others)}" in told
+    # The picture has the same in its titles, which are drawn as glyphs with comments.
     svg = (DOCS / "assets" / "wine_maps.svg").read_text(encoding="utf-8")
-    for who, words in found.items():
-        assert f"<!-- {who}: {words} -->" in svg
+    for who, drawn in pictures.maps_of_wines()[0].items():
+        assert f"<!-- {who}: {pictures.found(drawn, foreign)} -->" in svg
+    assert f"torpca: {hits} of 10 found, {pictures.alarms(others)} " in svg
+
+
+@pytest.mark.parametrize("path", WITH_WINES, ids=name)
+def test_a_page_that_says_other_counts_of_wines_ends_the_build(path):
+    text = path.read_text(encoding="utf-8")
+    pictures.check_wine_words(text)
+    hits = re.search(r"torpca finds (\d+) of the 10", " ".join(text.split()))[1]
+    with pytest.raises(AssertionError, match="does not say"):
+        pictures.on_page_markdown(
+            text.replace(f"{hits} of the 10", "nobody knows how many"), None, None, None
+        )
+
+
+def test_what_has_to_be_decided_about_the_wines():
+    X, foreign = pictures.wines()
+    # Without scaling one measurement decides.
+    unscaled = OutlierRobustPCA().fit(X)
+    assert unscaled.n_components_ == 1
+    assert np.max(np.abs(unscaled.components_)) > 0.99
+    # With it there is no gap, and a warning says so and asks for a number.
+    with pytest.warns(RuntimeWarning) as caught:
+        OutlierRobustPCA(scale=True).fit(X)
+    (said,) = [str(one.message) for one in caught if "no gap" in str(one.message)]
+    assert said.endswith("Give n_components.")
+    # The foreign wines hide because they take part: PCA of the others finds all of them.
+    plain = pictures.ordinary_map(X, 2, of=~foreign)
+    assert plain.flagged[foreign].all()
+    assert plain.flagged[~foreign].sum() <= 1
 
 
 def test_a_picture_takes_the_colours_of_the_page():
@@ -380,8 +414,9 @@ def test_the_guide_says_how_many_rows_are_many():
     guide = " ".join((DOCS / "user_guide.md").read_text(encoding="utf-8").split())
 
     def many(n, d, k):
-        rng = np.random.default_rng(0)
-        return rows_to_begin_with((n, d), np.ones(n), RankRule.of(k), rng) is not None
+        rank = RankRule.of(k)
+        options = Options(rank, trim=None, center=True, n_sample=None, tol=1e-8, max_iter=100)
+        return not learned_whole(n, d, options)
 
     def fewest(d, k="auto"):
         return bisect.bisect_left(range(10**5), True, key=lambda n: many(n, d, k))

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import WORDS_AND_FILES
+
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "torpca"
 
@@ -35,10 +37,16 @@ def test_a_gap_would_be_found():
     assert there() - set(listed(text.replace("`_names.py`, ", ""))) == {"_names.py"}
 
 
+def test_files_that_are_not_numerical_are_there():
+    files = [path.name for path in Path(__file__).parent.glob("test_*.py")]
+    for name in WORDS_AND_FILES:
+        assert any(file.startswith(name) for file in files), name
+
+
 def test_what_a_fit_found_is_read_from_its_subspace():
     # What opens and measures rows is called from outside; a model file restores what it stored.
     private = re.compile(
-        r"\b(?:model|estimator|fitted)\._(?!check|distances|opened|types_at_fit)\w+"
+        r"\b(?:model|estimator|fitted)\._(?!check|coordinates|distances|opened|types_at_fit)\w+"
     )
     files = [path for path in SOURCES.rglob("*.py") if path.parent.name != "_estimators"]
     found = {

@@ -88,20 +88,24 @@ def test_rows_of_too_few_cells():
 @pytest.mark.filterwarnings("ignore:OutlierRobustPCA. ", "ignore:X has few numbers")
 @FEW_CELLS
 @pytest.mark.parametrize(
-    ("shape", "missing", "asked", "found", "there", "advice"),
+    ("shape", "missing", "asked", "there", "advice"),
     [
-        ((300, 12), 0.9, "auto", "No row of X has", "1.17", "n_components=1, leave"),
-        ((500, 20), 0.8, "auto", "Only 1 row of X has", "4.04", "n_components=3 or less, leave"),
-        ((500, 20), 0.8, 0.9, "Only 1 row of X has", "4.04", "n_components=3 or less, leave"),
+        ((300, 12), 0.9, "auto", "1.17", "n_components=1, leave"),
+        ((500, 20), 0.8, "auto", "4.04", "n_components=3 or less, leave"),
+        ((500, 20), 0.8, 0.9, "4.04", "n_components=3 or less, leave"),
     ],
 )
-def test_more_components_are_found_than_rows_have_cells(
-    shape, missing, asked, found, there, advice
-):
+def test_more_components_are_found_than_rows_have_cells(shape, missing, asked, there, advice):
     rows = make_outlier_subspace(*shape, 3, 0.1, noise=0.05, random_state=0).X
     X = holed(rows, missing)
     message = said(lambda: OutlierRobustPCA(asked).fit(X))
-    assert message.startswith(f"{found} enough cells for ")
+    # With so few cells the last digits decide how many components EM makes of noise: whatever
+    # their number, the message counts the rows that have more cells than that.
+    who, k = re.match(r"(.*) enough cells for (\d+) components,", message).groups()
+    count = np.count_nonzero(np.sum(~np.isnan(X), axis=1) > int(k))
+    assert count <= int(k)
+    rows_of_x = {0: "No row of X has", 1: "Only 1 row of X has"}
+    assert who == rows_of_x.get(count, f"Only {count} rows of X have")
     led = f"n_components={asked!r} led to this number, but {missing:.0%} of the cells are missing"
     assert f"{led}, and a row has {there} on average. Give {advice} columns" in message
     OutlierRobustPCA(int(re.search(r"Give n_components=(\d+)", message)[1])).fit(X)

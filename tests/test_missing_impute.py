@@ -1,11 +1,15 @@
 """OutlierRobustPCA fills the holes of a table, and says how well."""
 
+import copy
+
 import numpy as np
 import pytest
 
 from tests._missing import gaussian, holed, one_torch_thread  # noqa: F401 (a fixture)
 from tests._sources import torch_or_skip
-from torpca import OutlierRobustPCA
+from torpca import OutlierRobustPCA, as_source, load_model, save_model
+from torpca._answer import without_holes
+from torpca._missing_cells import missing_cells
 from torpca._sources.base import to_numpy
 
 D, K, NOISE = 20, 3, 10.0
@@ -241,3 +245,187 @@ def test_polars_keeps_the_types_of_whole_columns(X):
     pl = pytest.importorskip("polars")
     frame = nulls(X[300:600]).with_columns(pl.col("x0").cast(pl.Int64))
     assert OutlierRobustPCA(K).fit(frame).impute(frame).schema == frame.schema
+
+
+# ---- bad cells -----------------------------------------------------------------------------------
+
+
+def spectra(n=400, d=60, k=3, noise=0.05):
+    """Sums of smooth peaks with noise."""
+    rng, at = np.random.default_rng(0), np.linspace(0, 1, d)
+    peaks = np.exp(-0.5 * ((at - np.linspace(0.2, 0.8, k)[:, None]) / 0.1) ** 2)
+    return 1 + rng.gamma(3, 1, (n, k)) @ peaks + noise * rng.standard_normal((n, d))
+
+
+class Spoiled:
+    """Spectra with 10 % of the cells missing, 5 % bad, and a model that looks for bad cells."""
+
+    def __init__(self):
+        rng, self.truth = np.random.default_rng(1), spectra()
+        shape = self.truth.shape
+        self.holes = rng.random(shape) < 0.1
+        self.wrong = (rng.random(shape) < 0.05) & ~self.holes
+        self.X = self.truth + np.where(self.wrong, 3 * rng.choice([-1, 1], shape), 0.0)
+        self.X[self.holes] = np.nan
+        self.X.flags.writeable = False
+        self.told = np.where(self.wrong, np.nan, self.X)
+        self.model = OutlierRobustPCA(3, cells=True).fit(self.X)
+        self.found = self.model.cell_outliers_.toarray() != 0
+
+    def error(self, filled, cells):
+        return float(np.sqrt(np.mean((filled - self.truth)[cells] ** 2)))
+
+
+@pytest.fixture(scope="module")
+def spoiled():
+    return Spoiled()
+
+
+def test_holes_are_filled_as_if_bad_cells_were_missing(spoiled):
+    filled, errors = spoiled.model.impute(spoiled.X, return_std=True)
+    told, wanted = spoiled.model.impute(spoiled.told, return_std=True)
+    best = spoiled.error(told, spoiled.holes)
+    assert spoiled.error(filled, spoiled.holes) < 1.05 * best
+    assert best < 0.06  # little more than the noise
+    # Fewer cells say less of the others.
+    np.testing.assert_allclose(errors[spoiled.holes], wanted[spoiled.holes], rtol=0.1)
+    z = (filled - spoiled.truth)[spoiled.holes] / errors[spoiled.holes]
+    assert np.mean(z**2) == pytest.approx(1.0, abs=0.15)
+
+
+def test_without_cells_the_bad_ones_spoil_the_others(spoiled):
+    plain = OutlierRobustPCA(3).fit(spoiled.truth)
+    found = spoiled.error(plain.impute(spoiled.X), spoiled.holes)
+    assert found > 2 * spoiled.error(spoiled.model.impute(spoiled.X), spoiled.holes)
+    # Unless they are looked for in this table alone.
+    mended = plain.impute(spoiled.X, bad_cells=True)
+    assert spoiled.error(mended, spoiled.holes) < 0.06
+
+
+def test_bad_cells_stay_unless_they_are_to_be_replaced(spoiled):
+    filled, errors = spoiled.model.impute(spoiled.X, return_std=True)
+    np.testing.assert_array_equal(filled[~spoiled.holes], spoiled.X[~spoiled.holes])
+    assert np.all(errors[~spoiled.holes] == 0)
+    assert not np.isnan(filled).any()
+    mended, errors = spoiled.model.impute(spoiled.X, bad_cells=True, return_std=True)
+    np.testing.assert_array_equal(mended[spoiled.holes], filled[spoiled.holes])
+    assert np.count_nonzero(spoiled.found & spoiled.wrong) > 0.95 * np.count_nonzero(spoiled.wrong)
+    assert spoiled.error(mended, spoiled.found & spoiled.wrong) < 0.06
+    assert np.all(errors[spoiled.found] > 0)
+    kept = ~spoiled.holes & ~spoiled.found
+    np.testing.assert_array_equal(mended[kept], spoiled.X[kept])
+
+
+@pytest.mark.parametrize("value", [1e3, -1e3, 1e6, -1e12])
+def test_what_a_hole_is_filled_with_does_not_depend_on_how_bad_a_cell_is(spoiled, value):
+    rows = np.where(spoiled.wrong[:50], np.nan, spoiled.X[:50])
+    at = (np.arange(50), np.argmax(~np.isnan(rows), axis=1))  # the first cell of each row
+    missing, bad = rows.copy(), rows.copy()
+    missing[at], bad[at] = np.nan, value
+    expected, filled = spoiled.model.impute(missing), spoiled.model.impute(bad)
+    np.testing.assert_array_equal(filled[at], value)
+    holes = np.isnan(rows)
+    np.testing.assert_allclose(filled[holes], expected[holes], rtol=1e-9)
+
+
+def test_of_a_row_that_is_bad_as_a_whole_all_cells_count(spoiled):
+    row = spoiled.truth[:1].copy()
+    row[0, :30] += 5 * np.random.default_rng(2).standard_normal(30)
+    row[0, 40] = np.nan
+    mended = spoiled.model.impute(row, bad_cells=True)
+    np.testing.assert_array_equal(mended[0, :40], row[0, :40])  # half are off: it is the row
+    plain = copy.copy(spoiled.model).set_params(cells=False)
+    np.testing.assert_array_equal(spoiled.model.impute(row), plain.impute(row))
+
+
+def test_holes_are_filled_the_same_in_any_kind_of_table(spoiled):
+    model, X = spoiled.model, np.asfortranarray(spoiled.X[:60])
+    expected = model.impute(spoiled.X[:60])
+    near = {"rtol": 1e-9, "atol": 1e-9}
+    np.testing.assert_allclose(model.impute(X), expected, **near)
+    np.testing.assert_allclose(model.impute(X.tolist()), expected, **near)
+    masked = model.impute(np.ma.masked_invalid(X))
+    assert not np.ma.is_masked(masked)
+    np.testing.assert_allclose(masked.data, expected, **near)
+    single = model.impute(X.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, expected, rtol=1e-4, atol=1e-4)
+    one_by_one = np.vstack([model.impute(row[None, :]) for row in X])
+    np.testing.assert_allclose(one_by_one, expected, **near)
+
+
+def test_holes_are_filled_the_same_in_tensors(spoiled):
+    torch, X = torch_or_skip(), spoiled.X[:60]
+    filled, errors = spoiled.model.impute(torch.asarray(X.copy()), return_std=True)
+    expected, wanted = spoiled.model.impute(X, return_std=True)
+    np.testing.assert_allclose(to_numpy(filled), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(to_numpy(errors), wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("bad_cells", [False, True])
+def test_holes_are_filled_the_same_in_chunks(spoiled, bad_cells):
+    da, X = pytest.importorskip("dask.array"), spoiled.X[:60]
+    rows = da.from_array(X, chunks=(25, 60))
+    filled, errors = spoiled.model.impute(rows, bad_cells=bad_cells, return_std=True)
+    expected, wanted = spoiled.model.impute(X, bad_cells=bad_cells, return_std=True)
+    np.testing.assert_allclose(filled.compute(), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(errors.compute(), wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")
+@pytest.mark.parametrize("kind", ["float64", "Float64", "double[pyarrow]", "dask", "polars"])
+def test_holes_are_filled_the_same_in_data_frames(spoiled, kind):
+    X, names = spoiled.X[:60], [f"x{j}" for j in range(spoiled.X.shape[1])]
+    expected = spoiled.model.impute(X)
+    if kind == "polars":
+        pl = pytest.importorskip("polars")
+        frame = pl.DataFrame(X, schema=names).with_columns(pl.all().fill_nan(None))
+    else:
+        pd = pytest.importorskip("pandas")
+        if "pyarrow" in kind:
+            pytest.importorskip("pyarrow")
+        frame = pd.DataFrame(X, columns=names)
+        frame = frame if kind == "dask" else frame.astype(kind)
+    if kind == "dask":
+        frame = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
+    filled = spoiled.model.impute(frame)
+    filled = filled.compute() if kind == "dask" else filled
+    np.testing.assert_allclose(filled.to_numpy().astype(np.float64), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_numbers_that_mean_missing_are_holes_and_no_bad_cells(spoiled):
+    marked = np.where(np.isnan(spoiled.X), -999.0, spoiled.X)
+    model = OutlierRobustPCA(3, cells=True, missing_values=-999).fit(marked)
+    filled = model.impute(marked)
+    np.testing.assert_allclose(filled, spoiled.model.impute(spoiled.X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(filled[~spoiled.holes], spoiled.X[~spoiled.holes])
+
+
+def test_a_stored_model_fills_the_same(spoiled, tmp_path):
+    save_model(spoiled.model, tmp_path / "model.torpca")
+    again = load_model(tmp_path / "model.torpca")
+    expected = spoiled.model.impute(spoiled.X[:60])
+    np.testing.assert_allclose(again.impute(spoiled.X[:60]), expected, rtol=1e-12)
+
+
+def test_a_predicted_row_is_filled_by_the_rule_that_judges_it(spoiled):
+    # Coordinates come from the good cells, and so does what they say of the cells that are missing.
+    X, model = spoiled.X[:60], spoiled.model
+    fitted = model.inverse_transform(model.transform(X))
+    np.testing.assert_allclose(fitted[np.isnan(X)], model.impute(X)[np.isnan(X)], atol=0.01)
+
+
+@pytest.mark.parametrize("cells", [True, False])
+def test_rows_of_a_report_have_the_same_numbers_in_their_holes(spoiled, cells):
+    X = spoiled.X.copy()
+    X[:40] = spoiled.truth[:40]
+    X[:40, 7] += 3.0  # rows without a hole, with a bad cell
+    model = OutlierRobustPCA(3, cells=cells).fit(X)
+    rows = without_holes(model, as_source(X), missing_cells(as_source(X)))
+    found, holes = rows.take(np.arange(len(X))), np.isnan(X)
+    np.testing.assert_allclose(found[holes], model.impute(X)[holes], rtol=1e-9)
+    if cells:
+        bad = model.cell_outliers_.toarray() != 0
+        np.testing.assert_array_equal(found[bad], X[bad])
+    whole = ~holes.any(axis=1)
+    np.testing.assert_array_equal(found[whole], X[whole])

@@ -241,7 +241,12 @@ def test_files_of_old_versions_still_load(version, tmp_path):
     np.testing.assert_allclose(score, np.linalg.norm(scores / deviations, axis=1))
     residuals = rows - mean - scores @ V.T
     np.testing.assert_allclose(orthogonal, np.linalg.norm(residuals, axis=1), atol=1e-12)
-    assert model.cutoffs_ == header["cutoffs"]
+    limits, new = header["cutoffs"], header.get("new_rows")
+    if new is not None:  # it had others for rows of the fit
+        n, k = new["n"], V.shape[1]
+        off = new["orthogonal"] * np.sqrt(1 + 1 / n + k / (n - 1))
+        limits = {"score": new["score"], "orthogonal": pytest.approx(off)}
+    assert model.cutoffs_ == limits
     assert np.flatnonzero(model.predict(rows) == -1).tolist() == [0, 1, 2, 3]
     rows[0, 0] = np.nan
     assert model.predict(rows)[1:4].tolist() == [-1, -1, -1]
@@ -249,6 +254,21 @@ def test_files_of_old_versions_still_load(version, tmp_path):
     again = there_and_back(model, tmp_path)
     assert_same_attributes(again, model)
     np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+
+
+def test_labels_by_a_share_of_the_rows_stay_in_files_of_version_4(tmp_path):
+    # They were counted in the limits of the rows of the fit.
+    path = tmp_path / "model.npz"
+    path.write_bytes((OLD / "version-4.npz").read_bytes())
+
+    def by_share(header, arrays):
+        header["parameters"]["contamination"], header["offset"] = 0.2, -1.5
+
+    rewrite(path, by_share)
+    with np.load(path) as file:
+        header = json.loads(file["header"].tobytes())
+    model = load_model(path)
+    assert (model.cutoffs_, model.offset_) == (header["cutoffs"], -1.5)
 
 
 def test_files_from_before_there_was_a_choice_of_limits(path, fitted, new_rows):
@@ -358,7 +378,7 @@ FORGERIES = {
     "negative": lambda h, a: a["deviations"].__setitem__(0, -1.0),
     "whole numbers": lambda h, a: a.update(mean=np.zeros(12, dtype=int)),
     "a shape": lambda h, a: a.update(mean=a["mean"][:, None]),
-    "rows in disorder": lambda h, a: a.update(seen=a["seen"][::-1]),
+    "rows behind the fit": lambda h, a: h.update(n_good="many"),
     "too little freedom": lambda h, a: h.update(freedom=0.5),
     "an array more": lambda h, a: a.update(extra=np.zeros(1)),
     "an array less": lambda h, a: a.pop("basis"),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from torpca import OutlierRobustPCA
+from torpca._estimators.origin import far_origin
 from torpca._sources import as_source
-from torpca._stats.origin import far_origin
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 
@@ -73,6 +73,7 @@ def test_a_point_to_count_from_is_looked_for_only_where_it_is_needed():
     assert far_origin(as_source(np.zeros((5, 2))), np.ones(5)) is None
 
 
+@pytest.mark.filterwarnings("ignore:OutlierRobustPCA. there are only")
 @pytest.mark.parametrize("shape", [(12, 200), (20, 300), (30, 1000)])
 def test_few_long_rows_of_noise_have_no_exact_subspace(shape):
     X = np.random.default_rng(0).standard_normal(shape)

@@ -15,11 +15,14 @@ from torpca import OutlierRobustPCA
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the checks' rows lie near no subspace
-@parametrize_with_checks(
-    [OutlierRobustPCA(), OutlierRobustPCA(0.8, scale=True, whiten=True)],
-)
+@parametrize_with_checks([OutlierRobustPCA()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def expected_to_fail(estimator):
+    """Fifteen rows twice are twice the evidence: other cells may count as bad."""
+    return {"check_sample_weight_equivalence_on_sparse_data": "few rows"} if estimator.cells else {}
 
 
 @pytest.mark.slow
@@ -27,9 +30,11 @@ def test_scikit_learn_checks(estimator, check):
 @parametrize_with_checks(
     [
         OutlierRobustPCA(1),
+        OutlierRobustPCA(0.8, scale=True, whiten=True),
         OutlierRobustPCA(trim=0.2, contamination=0.1, center=False),
         OutlierRobustPCA(cells=True),
-    ]
+    ],
+    expected_failed_checks=expected_to_fail,
 )
 def test_scikit_learn_checks_of_other_options(estimator, check):
     check(estimator)

@@ -226,3 +226,13 @@ def test_trimming_leaves_out_that_share(clean):
     assert np.sum(model.weights_) == pytest.approx(4000)
     kept = model.orthogonal_distances_[model.support_]
     assert kept.max() <= model.orthogonal_distances_[~model.support_].min()
+
+
+def test_many_rows_without_weight_do_not_change_the_limits():
+    # A third of the rows has no weight: that many are not left out by the fit.
+    made = make_outlier_subspace(260, 12, 2, 0.1, noise=0.1, random_state=4)
+    there = np.arange(260) < 200
+    alone = OutlierRobustPCA(2).fit(made.X[there])
+    among = OutlierRobustPCA(2).fit(made.X, sample_weight=there.astype(float))
+    for name, limit in alone.cutoffs_.items():
+        assert among.cutoffs_[name] == pytest.approx(limit, rel=1e-6)

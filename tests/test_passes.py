@@ -1,285 +1,33 @@
-"""One pass over all rows: what it computes, what is known before it and what follows."""
+"""Passes over all rows: what is known before one, what follows from it, and where they end."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.decomposition import PCA
 
-from tests._shared import MANY, NOISE, planted
-from torpca import as_source
-from torpca._core.measure import product
+from tests._shared import MANY, NOISE, part_of, planted, small_parts
+from torpca import OutlierRobustPCA, as_source
 from torpca._core.stand_in import top_directions
 from torpca._options import Options
-from torpca._robust.large import (
-    Judge,
-    expanded_directions,
-    in_axes_of,
-    inside_of,
-)
-from torpca._robust.passes import distances, look
-from torpca._robust.settle import settle_on_all
+from torpca._robust.concentration import ROUGHLY
+from torpca._robust.leverage import Leverage
+from torpca._robust.measure import measure
+from torpca._robust.part import draw_part
+from torpca._robust.passes import judges_of
+from torpca._robust.settle import At, law_of, settle_on_part
+from torpca._robust.start import find_start
+from torpca._robust.tuning import tuning
+from torpca._robust.update import expanded_directions, update
 from torpca._select.rank import RankRule
-from torpca._stats.precision import Precision
+from torpca._sources.base import to_numpy
 from torpca._stats.rule import Cutoffs
-from torpca._stats.scatter import FAR_OUT, consistency
 from torpca._stats.spread import Spread
-from torpca._tuning import tuning
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
-
-NONE_YET = Cutoffs()
-
-# ---- a pass ------------------------------------------------------------------------------------
-
-
-def falls(z, none):
-    full = 0.8 * none
-    t = np.clip((z - full) / (none - full), 0, 1)
-    return 1 - 3 * t**2 + 2 * t**3
-
-
-def z_of(distance, spread):
-    return (np.cbrt((distance / spread.unit) ** 2) - spread.location) / spread.scale
-
-
-def looked_at(X, at, before, counts):
-    """What `look` returns, from the formulas, with all rows at hand."""
-    k = len(at.s)
-    C = X - at.mean
-    Y = C @ at.V
-    off = np.linalg.norm(C - Y[:, :k] @ at.V[:, :k].T, axis=1)
-    h = np.sum((Y[:, :k] / at.s) ** 2, axis=1)
-    R = off / np.sqrt(np.maximum(1 - before * h, 1e-3) * (1 + (1 - before) * h))
-    rule = at.rule
-    far = np.max(np.abs(Y[:, k:] - rule.along.center) / rule.along.scale, axis=1, initial=0.0)
-    keep = falls(z_of(R, rule.residual), rule.cuts.residual) * falls(far, rule.cuts.along)
-    y = Y[:, :k] - at.inside.center
-    out = np.sqrt(np.sum(y * np.linalg.solve(at.inside.shrink * at.inside.covariance, y.T).T, 1))
-    z = z_of(out, at.inside.spread)
-    if np.isfinite(rule.cuts.inside):
-        keep = keep * falls(z, rule.cuts.inside)
-    part = counts * keep
-    u = part * falls(z, FAR_OUT)
-    if at.law is not None:
-        least = at.law.shape - 1
-        part = part * least / (least + at.law.freedom / 2 * (R / at.law.size) ** 2)
-    mean = part @ X / np.sum(part) if at.centered else at.mean
-    centred = X - mean
-    return {
-        "keep": np.where(counts > 0, keep, 0.0),
-        "part": part,
-        "weight": np.sum(part),
-        "left_over": np.sum(part * off**2),
-        "mean": mean,
-        "AV": centred.T @ (part[:, None] * (centred @ at.V)),
-        "scores": (np.sum(u), u @ Y[:, :k], (Y[:, :k] * u[:, None]).T @ Y[:, :k]),
-    }
-
-
-def frozen(X, k, *, centered, inside_cut=np.inf, law=None, seed=0, turned=0.0):
-    """A subspace near that of most rows, and what the first half of the rows says of it."""
-    rng = np.random.default_rng(seed)
-    half = X[: len(X) // 2]
-    mean = np.median(half, axis=0) if centered else np.zeros(X.shape[1])
-    near = np.linalg.norm(half - mean, axis=1)
-    near = near <= np.quantile(near, 0.6)
-    _, s, Vt = np.linalg.svd(half[near] - mean, full_matrices=False)
-    V = Vt[: k + 3].T + turned * rng.standard_normal((X.shape[1], min(k + 3, X.shape[1])))
-    V = np.linalg.qr(V)[0]
-    judge = Judge(as_source(half), np.ones(len(half)), NONE_YET, inside_cut, law, centered, rng)
-    # As if there were twenty times as many rows, of which those near the middle have no leverage.
-    near = near.astype(float)
-    inside = judge.inside((half - mean) @ V[:, :k], near)
-    return judge.freeze(mean, V, 4.5 * s[:k], near, inside)
-
-
-# Distances inside that have no say, and that have; one level of noise, and several.
-CUTS = (np.inf, 3.0)
-LAWS = (None, Precision(shape=3.0, freedom=20.0, size=0.1))
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.integers(0, 2**32 - 1),
-    st.booleans(),
-    st.booleans(),
-    st.booleans(),
-    st.sampled_from(CUTS),
-    st.sampled_from(LAWS),
-    st.sampled_from(["a", "c", "e"]),
-    st.sampled_from([0.0, 0.05]),
-    st.booleans(),
-)
-def test_a_pass_computes_what_the_formulas_say(
-    seed, exact, centered, counted, cut, law, family, turned, sparse
-):
-    rng = np.random.default_rng(seed)
-    made = make_outlier_subspace(400, 20, 2, 0.2, outliers=family, noise=0.02, random_state=seed)
-    X = made.X + centered * rng.standard_normal(20)
-    X[::50] += 20 * made.basis[:, 0]  # a few rows of much leverage
-    at = frozen(X, 2, centered=centered, inside_cut=cut, law=law, seed=seed, turned=turned)
-    assume(at.inside is not None)  # of few rows, most may be one cluster; no pass is made then
-    before = rng.choice([0.0, 0.4, 1.0], 400)
-    counts = rng.choice([0.0, 1.0, 2.5], 400) if counted else None
-    rows = sp.csr_array(X) if sparse else X
-    found = look(as_source(rows), at, before, counts, exact=exact, single=sparse)
-    expected = looked_at(X, at, before, np.ones(400) if counts is None else counts)
-    for name, value in expected.items():
-        pairs = zip(getattr(found, name), value, strict=True) if name == "scores" else None
-        for a, b in pairs or [(getattr(found, name), value)]:
-            np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9 * np.max(np.abs(b)))
-
-
-@pytest.mark.parametrize("centered", [True, False])
-@pytest.mark.parametrize("block_rows", [1, 37, 400])
-def test_a_pass_does_not_depend_on_blocks(centered, block_rows):
-    X = planted(MANY, 0.3).X[:400]
-    at = frozen(X, 3, centered=centered)
-    found = look(
-        as_source(X, block_rows=block_rows), at, np.ones(400), None, exact=False, single=True
-    )
-    whole = look(as_source(X), at, np.ones(400), None, exact=False, single=True)
-    np.testing.assert_allclose(found.keep, whole.keep, atol=1e-10)
-    np.testing.assert_allclose(found.AV, whole.AV, atol=1e-12 * np.max(np.abs(whole.AV)))
-
-
-@pytest.mark.parametrize("cut", CUTS)
-def test_a_pass_in_single_precision_has_its_digits(cut):
-    X = planted(MANY, 0.3).X[:2000].astype(np.float32)
-    at = frozen(X.astype(np.float64), 3, centered=True, inside_cut=cut)
-    found = look(as_source(X), at, np.ones(2000), None, exact=False, single=True)
-    expected = looked_at(X.astype(np.float64), at, np.ones(2000), np.ones(2000))
-    np.testing.assert_allclose(found.keep, expected["keep"], atol=0.01)
-    np.testing.assert_allclose(found.AV, expected["AV"], atol=1e-4 * np.max(expected["AV"]))
-
-
-def test_rows_far_beyond_squares_that_have_no_weight_change_nothing():
-    X = planted(MANY, 0.0).X[:400].copy()
-    part = np.ones(400)
-    part[[3, 17]] = 0.0
-    expected = product(
-        as_source(X), np.zeros(40), part, np.eye(40)[:, :5], centered=False, single=False
-    )
-    X[3], X[17] = 1e200, 1.7e308
-    found = product(
-        as_source(X), np.zeros(40), part, np.eye(40)[:, :5], centered=False, single=False
-    )
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 12))
-def test_product_is_that_of_the_weighted_gram_matrix(seed, centered, p):
-    rng = np.random.default_rng(seed)
-    X, part = rng.standard_normal((150, 12)) + 3, rng.choice([0.0, 0.3, 1.0, 2.0], 150)
-    V = np.linalg.qr(rng.standard_normal((12, p)))[0]
-    mean = part @ X / np.sum(part) if centered else np.zeros(12)
-    expected = (X - mean).T @ (part[:, None] * ((X - mean) @ V))
-    for rows in (X, sp.csr_array(X)):
-        found = product(as_source(rows), mean, part, V, centered=centered, single=False)
-        np.testing.assert_allclose(found, expected, atol=1e-10)
-
-
-@pytest.mark.parametrize("centered", [True, False])
-@pytest.mark.parametrize("exact", [True, False])
-def test_distances_are_those_of_the_formulas(exact, centered):
-    X = planted(MANY, 0.3, "e").X[:1000]
-    at = frozen(X, 3, centered=centered)
-    score, orthogonal = distances(as_source(X), at, exact=exact)
-    Y = (X - at.mean) @ at.V[:, :3]
-    y = Y - at.inside.center
-    squares = np.sum(y * np.linalg.solve(at.inside.covariance, y.T).T, axis=1)
-    np.testing.assert_allclose(score, np.sqrt(squares), rtol=1e-9)
-    off = np.linalg.norm(X - at.mean - Y @ at.V[:, :3].T, axis=1)
-    np.testing.assert_allclose(orthogonal, off, rtol=1e-6)
-
-
-# ---- what is known before a pass ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("longer", "wide"), [(1.0, True), (1.5, False), (10.0, True)])
-def test_limits_are_wide_unless_some_rows_are_neither_near_nor_far(longer, wide):
-    X, basis, _, _ = planted(MANY, 0.0)
-    X = X[:4000].copy()
-    C = X - X.mean(axis=0)
-    off = C - (C @ basis) @ basis.T
-    X[::30] += (longer - 1) * off[::30]
-    at = frozen(X, 3, centered=True)
-    assert (at.rule.cuts.residual == tuning().farthest) is wide
-
-
-def test_what_is_frozen_is_the_spread_of_the_rows_of_the_part():
-    X = planted(MANY, 0.3).X[:2000]
-    at = frozen(X, 3, centered=True)
-    rows = X[:1000] - at.mean
-    off = np.linalg.norm(rows - (rows @ at.V[:, :3]) @ at.V[:, :3].T, axis=1)
-    spread = Spread.of(off, np.ones(1000))
-    # Leverages of a thousand rows change their residuals by a thousandth or so.
-    assert at.rule.residual.location == pytest.approx(spread.location, rel=0.02)
-    assert at.rule.residual.unit * at.rule.residual.scale == pytest.approx(
-        spread.unit * spread.scale, rel=0.1
-    )
-    assert at.rule.along.center.shape == at.rule.along.scale.shape == (3,)
-    # Along the next directions there is noise, and no more of it than anywhere.
-    assert np.all(np.abs(at.rule.along.center) < at.rule.along.scale)
-    assert np.all(at.rule.along.scale < 2 * NOISE[MANY])
-
-
-def test_a_scatter_that_is_known_is_kept():
-    X = planted(MANY, 0.3).X[:2000]
-    at = frozen(X, 3, centered=True)
-    inside = replace(at.inside, center=np.array([1.0, 2.0, 3.0]))
-    judge = Judge(
-        as_source(X), np.ones(2000), NONE_YET, np.inf, None, True, np.random.default_rng(0)
-    )
-    again = judge.freeze(at.mean, at.V, at.s, np.ones(2000), inside)
-    assert again.inside is inside
-
-
-def test_nothing_is_frozen_where_there_is_nothing_to_say():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((1000, 10)) * (
-        np.arange(10) < np.where(rng.random(1000) < 0.2, 10, 2)[:, None]
-    )
-    judge = Judge(as_source(X), np.ones(1000), NONE_YET, np.inf, None, False, rng)
-    V, s, keep = np.eye(10)[:, :2], np.array([30.0, 20.0]), np.ones(1000)
-    inside = judge.inside(X @ V, keep)
-    without_noise = judge.freeze(np.zeros(10), V, s, keep, inside)
-    assert without_noise is None
-    assert judge.freeze(np.zeros(10), V, np.array([1.0, 0.0]), keep, inside) is None
-    assert judge.inside(X[:, :0], keep) is None
-    assert judge.inside(X[:, [0, 9]], keep) is None
-
-
-@pytest.mark.parametrize("centered", [True, False])
-def test_the_scatter_inside_is_that_of_the_rows_not_far_out(centered):
-    X = planted(MANY, 0.3).X[:1000]
-    at = frozen(X, 3, centered=centered)
-    now = look(as_source(X), at, np.ones(1000), None, exact=False, single=False)
-    inside = inside_of(now, at)
-    total, first, second = now.scores
-    center = first / total if centered else np.zeros(3)
-    np.testing.assert_allclose(inside.center, center)
-    # As PCA does: one row's worth of freedom goes into the mean.
-    spread = (second / total - np.outer(center, center)) * total / (total - centered)
-    np.testing.assert_allclose(inside.covariance, consistency(3) * spread)
-
-
-def test_the_scatter_inside_is_the_same_in_other_axes():
-    rng = np.random.default_rng(0)
-    at = frozen(planted(MANY, 0.3).X[:1000], 3, centered=True)
-    V = at.V[:, :3]
-    W = V @ np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    mean = at.mean + V @ rng.standard_normal(3)
-    turned = in_axes_of(W, mean, at.inside, at)
-    np.testing.assert_allclose(mean + W @ turned.center, at.mean + V @ at.inside.center)
-    np.testing.assert_allclose(
-        W @ turned.covariance @ W.T, V @ at.inside.covariance @ V.T, atol=1e-12
-    )
-
 
 # ---- the next directions -------------------------------------------------------------------------
 
@@ -323,28 +71,282 @@ def test_an_invariant_subspace_stays_where_it_is():
     assert subspace_error(W, V) < 1e-12
 
 
-@pytest.mark.parametrize("centered", [True, False])
+NOTHING_STAYS = {"rule_stays": False, "subspace_stays": False}
+
+# ---- what the part says of a subspace ------------------------------------------------------------
+
+
+def learned(X, k=3, *, center=True, total=None):
+    """What settled on all of these rows, and they as the part by which others are judged."""
+    rng, part = np.random.default_rng(0), part_of(X, center=center, in_span=False)
+    best, _, _ = find_start(part, 600, RankRule(k), rng)
+    options = Options(RankRule(k), None, center, None, 1e-6, 50)
+    begin = At(best.keep / part.votes, Leverage(best.keep, np.zeros(len(best.keep)), np.inf))
+    found = settle_on_part(part, begin, best.choice, options, ROUGHLY)
+    total = float(len(X) if total is None else total)
+    return found, judges_of(total, part, found, law_of(found), rng)
+
+
+def reference_of(found, judges, turned=0.0):
+    """The reference that what settled on the part gives, or one with other directions."""
+    fit, u, d = found.at.fit, judges.part.unit, len(found.at.fit.V)
+    V = np.hstack([fit.V, judges.W])
+    if turned:
+        V = V + turned * np.random.default_rng(1).standard_normal(V.shape)
+    V = np.linalg.qr(V)[0]
+    s = np.sqrt(fit.variances * fit.weight) * u
+    assert V.shape[0] == d
+    return judges.reference(judges.origin + u * fit.mean, V, s, found.keep, None)
+
+
+def test_what_settled_on_the_part_is_what_the_part_says_when_asked_again():
+    found, judges = learned(planted(MANY, 0.3).X[:4000])
+    rule, u = found.at.judged.rule, judges.part.unit
+    again = reference_of(found, judges).rule
+    assert again.cuts.residual <= rule.cuts.residual
+    assert again.residual.at(4.0) == pytest.approx(u * rule.residual.at(4.0), rel=0.01)
+    np.testing.assert_allclose(np.sort(again.along.scale), np.sort(u * rule.along.scale), rtol=0.05)
+
+
+@pytest.mark.parametrize(("longer", "wide"), [(1.0, True), (1.5, False), (10.0, True)])
+def test_limits_are_wide_unless_some_rows_are_neither_near_nor_far(longer, wide):
+    X, basis, _, _ = planted(MANY, 0.0)
+    X = X[:4000].copy()
+    C = X - X.mean(axis=0)
+    off = C - (C @ basis) @ basis.T
+    X[::30] += (longer - 1) * off[::30]
+    at = reference_of(*learned(X))
+    assert (at.rule.cuts.residual == tuning().farthest) is wide
+
+
+def test_the_reference_says_how_the_rows_of_the_part_spread():
+    X = planted(MANY, 0.3).X[:2000]
+    at = reference_of(*learned(X))
+    rows = X - at.mean
+    off = np.linalg.norm(rows - (rows @ at.V[:, :3]) @ at.V[:, :3].T, axis=1)
+    spread = Spread.of(off, np.ones(2000))
+    # Leverages of thousands of rows change their residuals by a thousandth or so.
+    assert at.rule.residual.at(0.0) == pytest.approx(spread.at(0.0), rel=0.02)
+    assert at.rule.residual.at(3.0) == pytest.approx(spread.at(3.0), rel=0.05)
+    # Along the next directions there is noise, and no more of it than anywhere.
+    assert at.rule.along.center.shape == at.rule.along.scale.shape == (tuning().n_next,)
+    assert np.all(np.abs(at.rule.along.center) < at.rule.along.scale)
+    assert np.all(at.rule.along.scale < 2 * NOISE[MANY])
+
+
+def test_a_scatter_that_is_known_is_kept():
+    found, judges = learned(planted(MANY, 0.3).X[:2000])
+    at = reference_of(found, judges)
+    inside = replace(at.inside, center=np.array([1.0, 2.0, 3.0]))
+    again = judges.reference(at.mean, at.V, at.s, np.ones(2000), inside)
+    assert again.inside is inside
+
+
+# ---- what follows from a pass --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("rows", [as_source, lambda X: as_source(sp.csr_array(X))])
-def test_more_passes_find_the_directions_of_the_rows_with_the_weights_they_have(centered, rows):
+def test_more_passes_find_the_directions_of_the_rows_with_the_weights_they_have(center, rows):
     X = planted(MANY, 0.3).X[:1000]
-    at = frozen(X, 3, centered=centered, turned=0.05)
-    now = look(rows(X), at, np.zeros(1000), None, exact=False, single=False)
-    V, theta = expanded_directions(rows(X), now, at, lambda theta: 1e-9, False)
-    C = (X - now.mean) * np.sqrt(now.part)[:, None]
+    at = reference_of(*learned(X, center=center), turned=0.05)
+    now = measure(rows(X), at, np.zeros(1000))
+    mean = now.summary.mean(at)
+    V, theta = expanded_directions(
+        rows(X), at, now, mean, now.summary.gram_times(at), lambda theta: 1e-9
+    )
+    C = (X - mean) * np.sqrt(now.part)[:, None]
     s, Vt = np.linalg.svd(C)[1:]
     assert subspace_error(V[:, :3], Vt[:3].T) < 1e-8
     np.testing.assert_allclose(theta[:3], s[:3] ** 2, rtol=1e-9)
 
 
-def test_what_was_settled_on_the_part_is_what_the_part_says_when_asked_again():
-    X = planted(MANY, 0.3).X[:4000]
-    source, counts = as_source(X), np.ones(len(X))
-    options = Options(RankRule(3), None, True, None, 0.03, 50)
-    settled = settle_on_all(source, options, counts, np.random.default_rng(0), polish=False)
-    rule = settled.rule
-    judge = Judge(source, counts, rule.cuts, np.inf, None, True, np.random.default_rng(0))
-    V = np.hstack([settled.fit.V, settled.next_directions])
-    again = judge.freeze(settled.fit.mean, V, settled.fit.s, settled.keep, None).rule
-    assert again.cuts.residual <= rule.cuts.residual
-    assert again.residual.at(4.0) == pytest.approx(rule.residual.at(4.0), rel=0.01)
-    np.testing.assert_allclose(again.along.scale, rule.along.scale, rtol=0.02)
+@pytest.mark.parametrize("center", [True, False])
+def test_where_the_part_is_all_rows_an_update_is_pca_of_the_good_ones(center):
+    # Nothing stands in for anything: the part's Gram matrix is that of the rows.
+    X, k = planted(MANY, 0.3).X[:2000], 3 if center else 4  # the mean is a direction too
+    found, judges = learned(X, k, center=center)
+    at = reference_of(found, judges)
+    now = measure(as_source(X), at, np.ones(2000))
+    new = update(now, at, judges, as_source(X), now.keep[judges.part.first], 1e-6, **NOTHING_STAYS)
+    mean = now.keep @ X / np.sum(now.keep) if center else np.zeros(40)
+    C = (X - mean) * np.sqrt(now.keep)[:, None]
+    s, Vt = np.linalg.svd(C, full_matrices=False)[1:]
+    np.testing.assert_allclose(new.at.mean, mean, atol=1e-12)
+    assert subspace_error(new.at.V[:, :k], Vt[:k].T) < 1e-6
+    np.testing.assert_allclose(new.at.s, s[:k], rtol=1e-9)
+    assert new.known
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_where_all_rows_are_like_the_part_an_update_is_pca_from_any_subspace_near(copies):
+    # The part's Gram matrix stands in for that of so many times as many rows.
+    X = planted(MANY, 0.0).X[:2000]
+    found, judges = learned(X, total=copies * 2000)
+    at = reference_of(found, judges, turned=0.005)
+    at = replace(at, rule=replace(at.rule, cuts=Cutoffs()))  # none is far off
+    source, ones = as_source(np.tile(X, (copies, 1))), np.ones(copies * 2000)
+    now = measure(source, at, ones)
+    assert np.all(now.keep == 1)
+    new = update(now, at, judges, source, ones[:2000], 1e-9, **NOTHING_STAYS)
+    assert new.change > 0.02
+    assert subspace_error(new.at.V[:, :3], PCA(3).fit(X).components_.T) < 1e-6
+
+
+def test_an_update_says_how_far_the_subspace_turned():
+    X = planted(MANY, 0.3).X[:2000]
+    found, judges = learned(X)
+    at = reference_of(found, judges, turned=0.01)
+    now = measure(as_source(X), at, np.ones(2000))
+    new = update(now, at, judges, as_source(X), now.keep[judges.part.first], 1e-9, **NOTHING_STAYS)
+    wanted = subspace_error(new.at.V[:, :3], at.V[:, :3])
+    assert new.change == pytest.approx(wanted, rel=1e-6)
+    assert wanted > 0.05
+    assert not new.known  # what was measured so far off says little of the scatter inside
+
+
+# ---- a table learned whole and the same in passes ------------------------------------------------
+
+
+def whole_and_in_passes(X, k=3, **options):
+    """The table fitted with all rows in memory, and with three hundred of them."""
+    fit = {name: options.pop(name) for name in ("sample_weight", "leave_out") if name in options}
+    whole = OutlierRobustPCA(k, random_state=0, **options).fit(X, **fit)
+    with small_parts():
+        passed = OutlierRobustPCA(k, random_state=0, **options).fit(X, **fit)
+    assert whole.route_ in ("rows", "span")
+    assert passed.route_ in ("passes", "exact")
+    return whole, passed
+
+
+def apart(model, other):
+    return subspace_error(*(to_numpy(m.components_).T.astype(float) for m in (model, other)))
+
+
+def table(seed=0, n=1500, d=12, fraction=0.3, family="e", noise=0.05):
+    return make_outlier_subspace(
+        n, d, 3, fraction, outliers=family, noise=noise, mean=1.0, random_state=seed
+    )
+
+
+def chance(made):
+    """Error of PCA of the good rows."""
+    good = PCA(3).fit(made.X[~made.outliers]).components_
+    return subspace_error(good.T, made.basis)
+
+
+@pytest.mark.parametrize("family", "abcde")
+@pytest.mark.parametrize("options", [{}, {"center": False}, {"scale": True}])
+def test_passes_come_to_what_all_rows_in_memory_do(family, options):
+    made = table(family=family)
+    k = 3 if options.get("center", True) else 4  # the mean is a direction too
+    whole, passed = whole_and_in_passes(made.X, k, **options)
+    assert apart(whole, passed) < 0.3 * chance(made)
+    assert np.mean(whole.predict(made.X) != passed.predict(made.X)) < 0.02
+    np.testing.assert_allclose(passed.explained_variance_, whole.explained_variance_, rtol=0.03)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clean_rows_in_passes_give_pca(seed):
+    made = table(seed, fraction=0.0)
+    _, passed = whole_and_in_passes(made.X)
+    lost = np.mean(passed.weights_ < 1)
+    assert lost < 0.005
+    plain = PCA(3, svd_solver="full").fit(made.X, None)
+    assert apart(passed, plain) < (1e-6 if lost == 0 else 0.2 * chance(made))
+
+
+def test_weights_in_passes_are_counts():
+    made = table()
+    counts = np.random.default_rng(0).integers(0, 4, len(made.X)).astype(float)
+    whole, passed = whole_and_in_passes(made.X, sample_weight=counts)
+    assert apart(whole, passed) < 0.3 * chance(made)
+    np.testing.assert_allclose(passed.singular_values_, whole.singular_values_, rtol=0.02)
+    assert np.all(passed.weights_[counts == 0] == 0)
+    other = make_outlier_subspace(1500, 12, 3, 0, noise=0.05, random_state=9).X
+    X = np.where(counts[:, None] == 0, other, made.X)
+    with small_parts():
+        again = OutlierRobustPCA(3, random_state=0).fit(X, sample_weight=counts)
+    np.testing.assert_allclose(again.components_, passed.components_, atol=1e-8)
+
+
+def test_rows_without_noise_in_passes_are_recovered():
+    made = table(noise=0.0)
+    whole, passed = whole_and_in_passes(made.X)
+    assert passed.route_ == "exact"
+    assert subspace_error(passed.components_.T, made.basis) < 1e-12
+    assert apart(whole, passed) < 1e-12
+    np.testing.assert_array_equal(passed.support_, ~made.outliers)
+    np.testing.assert_array_equal(passed.orthogonal_distances_ == 0, ~made.outliers)
+
+
+def test_long_rows_in_passes():
+    # Those that are learned from are brought into a basis of their span.
+    made = table(n=2000, d=1700, fraction=0.2, noise=0.001)
+    model = OutlierRobustPCA(3, random_state=0).fit(made.X)
+    assert model.route_ == "passes"
+    assert subspace_error(model.components_.T, made.basis) < 1.05 * chance(made)
+    assert np.mean(model.predict(made.X)[made.outliers] == -1) > 0.97
+
+
+@pytest.mark.parametrize("size", [1e60, 1e160, 1e300])
+def test_rows_too_long_to_square_in_passes(size):
+    made = table()
+    X = made.X.copy()
+    wild = np.flatnonzero(made.outliers)[::7]
+    X[wild] *= size / np.max(np.abs(X[wild]))
+    _, expected = whole_and_in_passes(made.X)
+    with small_parts():
+        model = OutlierRobustPCA(3, random_state=0).fit(X)
+    assert model.route_ == "passes"
+    assert apart(model, expected) < 0.3 * chance(made)
+    assert np.all(model.predict(X)[wild] == -1)
+
+
+@pytest.mark.parametrize("power", [-600, -100, 100, 600])
+def test_a_power_of_two_in_passes_changes_nothing(power):
+    # The squares of the largest and the smallest of these numbers are beyond every float.
+    X = table().X
+    with small_parts():
+        expected = OutlierRobustPCA(3, random_state=0).fit(X)
+        model = OutlierRobustPCA(3, random_state=0).fit(2.0**power * X)
+    assert apart(model, expected) < 1e-10
+    np.testing.assert_array_equal(model.outlier_type_, expected.outlier_type_)
+
+
+KINDS = {
+    "Fortran order": np.asfortranarray,
+    "CSR": sp.csr_array,
+    "CSC": sp.csc_array,
+    "Dask": lambda X: pytest.importorskip("dask.array").from_array(X, chunks=(301, -1)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_kinds_of_rows_in_passes_come_to_the_same(kind):
+    X = table().X
+    with small_parts():
+        model, expected = (OutlierRobustPCA(3, random_state=0).fit(rows) for rows in (kind(X), X))
+    assert expected.route_ == model.route_ == "passes"
+    assert apart(model, expected) < 1e-8
+    np.testing.assert_array_equal(to_numpy(model.outlier_type_), expected.outlier_type_)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_single_precision_in_passes_has_its_digits(kind):
+    X = table().X
+    with small_parts():
+        expected = OutlierRobustPCA(3, random_state=0).fit(X)
+        model = OutlierRobustPCA(3, random_state=0).fit(kind(X.astype(np.float32)))
+    assert model.components_.dtype == np.float32
+    assert apart(model, expected) < 5e-5
+    assert np.mean(model.support_ != expected.support_) < 2e-3
+
+
+def test_the_part_is_drawn_from_rows_of_weight_and_only_held_once():
+    X = table().X
+    weights = np.where(np.arange(len(X)) % 3 == 0, 0.0, 1.0)
+    source = as_source(X)
+    part = draw_part(source, source.magnitudes(), weights, np.random.default_rng(0), center=True)
+    assert np.all(weights[part.first] > 0)
+    assert len(np.unique(part.first)) == len(part.first) == np.count_nonzero(weights)

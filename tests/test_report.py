@@ -282,11 +282,16 @@ def test_labels_set_by_hand_are_not_said_to_be_beyond_the_limits(small):
     shrunk = {key: value / 3 for key, value in small.cutoffs.items()}
     by_hand = replace(small, cutoffs=shrunk, times=3 * small.times)
     assert any("set by hand" in sentence for sentence in words.lead(by_hand))
+    new = replace(by_hand, new=True)
+    assert words.headline(new) == "12 of 300 new rows (4%) are flagged."
+    none = replace(new, new=False, flagged=np.zeros(300, dtype=bool), extreme=new.extreme[:0])
+    assert words.headline(none).startswith("None of 300 rows is flagged")
+    assert words.headline(replace(small, new=True)).endswith("beyond the limits of the model.")
 
 
 @pytest.mark.parametrize(
     ("angle", "said"),
-    [(1.0, "nearly the same directions"), (12.0, "noticeably"), (70.0, "pull it towards")],
+    [(1.0, "nearly the same directions"), (12.0, "up to 12° away."), (70.0, "mostly outside")],
 )
 def test_the_angle_to_ordinary_pca_is_put_into_words(small, angle, said):
     assert said in words.ordinary_words(replace(small, angle=angle))
@@ -296,7 +301,7 @@ def test_the_angle_to_ordinary_pca_is_put_into_words(small, angle, said):
     ("rule", "said"),
     [
         ("given", "were asked for"),
-        ("gap", "marks where the signal ends"),
+        ("gap", "is taken for the end of the signal"),
         ("share", "describe the share of the variance that is wanted"),
         ("edge", "is the most that is taken"),
         ("exact", "no noise"),

@@ -162,6 +162,7 @@ def test_no_row_flagged_of_those_that_can_be_judged(told):
         told,
         types=np.where(told.flagged, "regular", told.types),
         flagged=np.zeros(300, dtype=bool),
+        times=np.minimum(told.times, 1.0),
         extreme=np.zeros(0, dtype=np.intp),
         explanation=Explanation.empty(0, 3),
         contributions=np.zeros((0, 8)),

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import median_abs_deviation, norm
 
 from tests.test_bad_input import assert_refused
-from torpca._stats.neighbours import predictors, wrapped_correlations
-from torpca._stats.one_step import medians, one_step_locations, one_step_scales, robust_slopes
+from torpca._missing.neighbours import predictors, wrapped_correlations
+from torpca._missing.one_step import medians, one_step_locations, one_step_scales, robust_slopes
 from torpca.metrics import subspace_error
 from torpca.rivals import CellOutliers, ddc, macropca, robpca
 

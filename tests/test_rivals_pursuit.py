@@ -22,6 +22,7 @@ from torpca.rivals._row_sparse import Rows, outlier_part, pursue
 from torpca.rivals._spherical import spherical_pca
 from torpca.rivals._split import Split, split
 
+LINE = np.array([1.0, 2.0, 0.0, 0.0, 3.0])
 SHAPES = [(200, 12), (12, 30)]  # rows longer and shorter than there are of them
 
 
@@ -439,3 +440,11 @@ def test_split_keeps_what_was_found():
     np.testing.assert_array_equal(both.rest, 8.0 * X)
     assert both.components is found.components
     assert both.history == found.history
+
+
+@pytest.mark.parametrize("pursuit", [outlier_pursuit, principal_component_pursuit])
+def test_no_step_leads_far_away_where_steps_are_equal(pursuit):
+    # Towards two points all steps are the same, but for rounding, by which none may be divided.
+    found = pursuit(np.outer(np.arange(60) % 2, LINE), 2)
+    assert found.converged
+    assert max(step.objective for step in found.history) < 2 * found.history[-1].objective

@@ -99,10 +99,11 @@ def test_at_the_oracle_with_a_refit_and_near_it_without(family):
 @pytest.mark.parametrize("family", ["line", "cluster"])
 def test_many_bad_rows_along_one_direction_win(family):
     # Subsets small enough to have no bad rows are small enough to have too few good ones.
-    X, basis, _ = planted(family, 1000, 30, 5, 0.4, 0.0, 0)
+    # With noise: without it the eigenvalues of both kinds of subset are rounding.
+    X, basis, _ = planted(family, 1000, 30, 5, 0.4, 1e-3, 0)
     assert error(ransac_plus(X, 5, fraction=0.4), basis) > 0.9
-    X, basis, _ = planted("isotropic", 1000, 30, 5, 0.4, 0.0, 0)
-    assert error(ransac_plus(X, 5, fraction=0.4), basis) < 1e-10
+    X, basis, _ = planted("isotropic", 1000, 30, 5, 0.4, 1e-3, 0)
+    assert error(ransac_plus(X, 5, fraction=0.4), basis) < 1e-3
 
 
 def test_threshold_is_in_the_unit_of_the_rows():

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tests._shared import warnings_of
 from torpca import OutlierRobustPCA, as_source
-from torpca._stats.scale import feature_scales, scales_of_kept
+from torpca._estimators.scale import feature_scales, scales_of_kept
 from torpca.metrics import subspace_error
 
 

@@ -98,12 +98,23 @@ def test_sets_chosen_by_grid(monkeypatch):
         assert before == pytest.approx(after, rel=1e-9)
 
 
-def test_of_equal_rows_the_first_goes(monkeypatch):
+def test_of_equal_rows_as_many_go(monkeypatch):
     X = np.repeat(data(4, n=600).X, 5, axis=0)
-    one, other = both_ways(monkeypatch, torp, X, rho=0.051)
-    assert_same(one, other)
-    dropped = ~other[0].support.reshape(-1, 5)
-    assert (dropped.any(axis=1) & ~dropped.all(axis=1)).any()  # a group was cut
+    (a, seen), (b, again) = both_ways(monkeypatch, torp, X, rho=0.051)
+
+    def kept(record):
+        return np.sum(record.support.reshape(-1, 5), axis=1)
+
+    # A product may round equal rows unequally, by where they stand. Then any of them may go, and an
+    # iteration may exchange one for another and do nothing else.
+    for record, repeated in zip(seen, again, strict=False):
+        assert_array_equal(kept(record), kept(repeated))
+    assert abs(a.n_iter - b.n_iter) <= 1
+    assert subspace_error(a.components.T, b.components.T) < 1e-12
+    assert_allclose(a.singular_values, b.singular_values, rtol=1e-12)
+    assert a.converged
+    assert b.converged
+    assert np.any(kept(b) % 5)  # a group was cut
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, "dask", "torch", np.float32])

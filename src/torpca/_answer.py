@@ -20,7 +20,9 @@ from torpca._estimators.stability import Stability
 from torpca._explain import Explanation, explanation
 from torpca._kinds import some_of
 from torpca._missing.cell_map import CellMap, notable_cells
+from torpca._missing.cells import HolesFilled
 from torpca._missing.completion import Filled
+from torpca._missing.fit import held
 from torpca._missing_cells import MissingCells, missing_cells, none_missing
 from torpca._names import feature_names
 from torpca._ordinary import largest_angle, ordinary_flags, ordinary_pca
@@ -30,6 +32,7 @@ from torpca._shares import signed_shares
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
 from torpca._stats.cusum import Reference, reference_by_law, reference_of
+from torpca._stats.limits import error_of_fit
 from torpca._usual import Usual, usual_values
 
 # Flagged rows, the most extreme, for which shares of all features are kept: so many of them, fewer
@@ -123,6 +126,8 @@ class Answer:
     """Whether columns were divided by robust standard deviations."""
     plain_flagged: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
     """Rows that ordinary PCA would flag with limits of the same kind, (n,)."""
+    flagged_in_fit: int | None = None
+    """How many flagged rows had a part in the fit, if the model knows its rows."""
     usual: Usual | None = field(default=None, repr=False)
     """Values of some rows, and what is usual for the good ones."""
     references: Mapping[str, Reference | None] = field(default_factory=dict, repr=False)
@@ -224,7 +229,7 @@ def answer(
         names=names,
         cutoffs=dict(model.cutoffs_),
         **vars(judged),
-        scores=np.asarray(to_numpy(model.transform(X)), dtype=np.float64),
+        scores=np.asarray(to_numpy(model._coordinates(X)), dtype=np.float64),
         plain_scores=plain.scores,
         components=V,
         mean=np.asarray(to_numpy(model.mean_), dtype=np.float64),
@@ -249,6 +254,7 @@ def answer(
         dropped=Dropped() if dropped is None else dropped,
         scaled=model.subspace_.scale is not None,
         plain_flagged=ordinary_flags(plain, float(np.finfo(source.dtype).eps)),
+        flagged_in_fit=None if new else flagged_in_fit(model, judged.flagged),
         usual=usual_values(
             source, judged.extreme, sampled, model.subspace_ if new and model.center else None
         ),
@@ -268,6 +274,14 @@ def baseline_of(model: OutlierRobustPCA) -> Baseline | None:
     return Baseline(sum(counts.values()), flagged)
 
 
+def flagged_in_fit(model: OutlierRobustPCA, flagged: npt.NDArray[np.bool_]) -> int | None:
+    """How many of the flagged training rows had weight in the fit; None of a model from a file."""
+    weights = getattr(model, "weights_", None)
+    if weights is None:
+        return None
+    return int(np.count_nonzero(flagged & (np.asarray(to_numpy(weights)) > 0)))
+
+
 def references(model: OutlierRobustPCA, judged: Judged, new: bool) -> dict[str, Reference | None]:
     """What the distances of good rows are: as the fit saw them, or for new rows its law of them."""
     if not new:
@@ -276,16 +290,14 @@ def references(model: OutlierRobustPCA, judged: Judged, new: bool) -> dict[str, 
             "score": reference_of(judged.score_distances[good]),
             "orthogonal": reference_of(judged.orthogonal_distances[good]),
         }
-    k, limits, others = model.n_components_, model.cutoffs_, model.subspace_.limits.new
+    k, n = model.n_components_, model.subspace_.n_good
     with np.errstate(over="ignore", under="ignore"):
-        squares = {"score": float(k), "orthogonal": float(np.sum(model.subspace_.noise**2))}
-    if others is not None:  # few rows: new ones are farther out than those the fit has seen
-        off = others.orthogonal * float(others.spread(np.sqrt(float(k))))
-        for name, limit in (("score", others.score), ("orthogonal", off)):
-            squares[name] *= (limit / limits[name]) ** 2 if limits[name] > 0 else 1.0
+        noise = float(np.sum(model.subspace_.noise**2))
+    # The mean of k (n^2 - 1)/(n (n - k)) times an F number of k and n - k, as in `hotelling`.
+    score = k * (n + 1) * (n - 1) / (n * (n - k - 2)) if k + 2 < n < np.inf else float(k)
     return {
-        "score": reference_by_law(squares["score"], k),
-        "orthogonal": reference_by_law(squares["orthogonal"], model.subspace_.freedom),
+        "score": reference_by_law(score, k),
+        "orthogonal": reference_by_law(error_of_fit(n, k) ** 2 * noise, model.subspace_.freedom),
     }
 
 
@@ -336,10 +348,12 @@ def without_holes(model: OutlierRobustPCA, source: RowSource, missing: MissingCe
     """The rows as the model completes them, which is how it measures them.
 
     Ordinary PCA is of these rows, too: else it would differ from the model for what is missing, and
-    not only for the bad rows.
+    not only for the bad rows. Bad cells are left to it.
     """
     if not np.any(missing.of_rows):
         return source
+    if model.cells:
+        return held(HolesFilled(source, model.subspace_.completion()))
     return Filled(source, model.subspace_.completion(), source.shape[1] - missing.of_rows)
 
 

@@ -23,9 +23,9 @@ from torpca._estimators.robust import OutlierRobustPCA
 from torpca._estimators.stability import Refit, Stability
 from torpca._select.rank import RankChoice
 from torpca._sources.base import to_numpy
-from torpca._stats.limits import NewRows
+from torpca._stats.limits import error_of_fit
 
-FORMAT, VERSION = "torpca model", 4
+FORMAT, VERSION = "torpca model", 5
 # Fitted attributes that are stored as they are, one array of (n_components,) each.
 SPECTRUM = ("explained_variance", "explained_variance_ratio", "singular_values")
 # Arrays with entries below zero.
@@ -49,9 +49,7 @@ def save_model(
     Parameters
     ----------
     model : OutlierRobustPCA
-        A fitted model. Its training rows are not stored. With fewer than 10,000 of them, the file
-        has one or two numbers per row to recognise it, because training rows have other limits
-        than new rows.
+        A fitted model. Nothing about single training rows is stored.
     path : path
         Name of the file. It usually ends in .npz.
     force : bool, default=True
@@ -155,7 +153,7 @@ def _header(model: OutlierRobustPCA) -> dict[str, Any]:
         "n_samples": model.n_samples_,
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", ())] or None,
         "cutoffs": model.cutoffs_,
-        "new_rows": model._new_rows,
+        "n_good": model._n_good,
         "stability": model._stability,
         "offset": model.offset_,
         "noise_variance": model.noise_variance_,
@@ -179,8 +177,6 @@ def _arrays(model: OutlierRobustPCA) -> Arrays:
     }
     if model._feature_scale is not None:
         arrays["feature_scale"] = model._feature_scale
-    if model._new_rows is not None:
-        arrays["seen"] = model._seen
     # Without gaps, and with the order of axes they have (K), which NumPy does not keep if there
     # are gaps: products of the same numbers in another order round differently.
     return {name: np.array(array, order="K") for name, array in arrays.items()}
@@ -219,11 +215,7 @@ def _restore(header: Mapping[str, Any], arrays: Arrays) -> OutlierRobustPCA:
     if header["feature_names"] is not None:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
 
-    model.cutoffs_ = _numbers(header["cutoffs"], "score", "orthogonal")
-    limits = header.get("new_rows")  # version 1 has none
-    if limits is not None:
-        model._new_rows = NewRows(**_numbers(limits, "score", "orthogonal", "n"))
-        model._seen = arrays["seen"]
+    model.cutoffs_, model._n_good = _limits(header, k)
     model._probe, model._stability = None, None
     if (found := header.get("stability")) is not None:
         refits = tuple(Refit(**refit) for refit in found["refits"])
@@ -238,6 +230,24 @@ def _restore(header: Mapping[str, Any], arrays: Arrays) -> OutlierRobustPCA:
     )
     model.n_iter_, model.converged_ = len(model.history_), bool(header["converged"])
     return model
+
+
+def _limits(header: Mapping[str, Any], k: int) -> tuple[dict[str, float], float]:
+    """Limits on both distances, and the weight of the rows behind them."""
+    limits = _numbers(header["cutoffs"], "score", "orthogonal")
+    if header["format_version"] >= 5:
+        return limits, _number(header, "n_good")
+    # Before, rows of the fit had limits of their own, if they were few. Labels by a share of the
+    # rows were counted in these.
+    new = header.get("new_rows")  # version 1 has none
+    if new is None:
+        return limits, inf
+    new = _numbers(new, "score", "orthogonal", "n")
+    n = new["n"]
+    if header["parameters"]["contamination"] == "auto":
+        off = new["orthogonal"] * error_of_fit(n, k)
+        limits = {"score": new["score"], "orthogonal": off}
+    return limits, n
 
 
 def _counts(found: Any) -> dict[str, int] | None:
@@ -359,7 +369,7 @@ def _check(header: Mapping[str, Any], arrays: Arrays) -> None:
     shapes |= {"rank_variances": None, **dict.fromkeys(SPECTRUM, (k,))}  # None: of any length
     if header["parameters"]["scale"]:
         shapes["feature_scale"] = (d,)
-    if header.get("new_rows") is not None:
+    if header["format_version"] < 5 and header.get("new_rows") is not None:
         shapes["seen"] = None
     if header["format_version"] >= 3:
         shapes["feature_noise"] = (d,)
@@ -375,5 +385,3 @@ def _check(header: Mapping[str, Any], arrays: Arrays) -> None:
             raise ValueError(f"{name} has an entry that is not finite")
         if name not in SIGNED and np.any(array < 0):
             raise ValueError(f"{name} has a negative entry")
-    if np.any(np.diff(arrays.get("seen", np.zeros(1))) < 0):
-        raise ValueError("seen is not in ascending order")

@@ -17,7 +17,7 @@ class Options:
     """Share of the rows that the fit leaves out; None: those that are too far off."""
     center: bool
     n_sample: int | None
-    """Rows on which the fit is started; None: as many as suit their length."""
+    """Rows on which candidates are found; None: as many as `Tuning` says."""
     tol: float
     max_iter: int
     beyond: float = LEVEL

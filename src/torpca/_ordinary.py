@@ -8,10 +8,10 @@ import numpy as np
 
 from torpca._core.problem import check_finite
 from torpca._core.subspace import RESIDUAL_ULPS, Fit, SubspaceFinder
+from torpca._estimators.origin import far_origin
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats, Mask
-from torpca._stats.limits import limits_of
-from torpca._stats.origin import far_origin
+from torpca._stats.limits import fitted_limits
 from torpca.metrics import principal_angles
 
 # Coordinates beyond this are drawn here: what no float can hold is nowhere.
@@ -91,12 +91,10 @@ def ordinary_flags(plain: OrdinaryPCA, eps: float) -> Mask:
     score = np.linalg.norm(units / np.where(deviations > 0, deviations, np.inf), axis=1)
     everyone = np.ones(n)
     beyond = plain.V.shape[0] > k
-    limits = limits_of(
-        score, everyone, R, everyone, k, beyond=beyond, center=plain.mean is not None
+    limits = fitted_limits(
+        score, everyone, R, everyone, k, center=plain.mean is not None, beyond=beyond
     )
     # Rows in the subspace up to rounding are never too far from it.
-    rounding = (
-        2 * RESIDUAL_ULPS * eps * limits["score"] * float(np.max(size * deviations, initial=0.0))
-    )
-    flagged: Mask = (score > limits["score"]) | (max(limits["orthogonal"], rounding) < R)
-    return flagged
+    spread = limits.score * float(np.max(size * deviations, initial=0.0))
+    rounding = 2 * RESIDUAL_ULPS * eps * spread
+    return limits.beyond(score, np.where(rounding < R, R, 0.0))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincc, betainccinv, chdtrc, chdtri, fdtrc, fdtri
+from scipy.special import chdtrc, chdtri, fdtrc, fdtri
 from sklearn.utils.validation import check_is_fitted
 
 from torpca._estimators.robust import OutlierRobustPCA
-from torpca._sources.base import Floats, Mask
+from torpca._sources.base import Floats
 from torpca._stats.limits import level_of
 
 
@@ -47,6 +47,8 @@ def tail_probability(model: OutlierRobustPCA, X: Any, *, reference: Any = None) 
     The squared score distance of a new row is a multiple of an F variable, and the squared
     orthogonal distance is approximately a multiple of a chi-squared variable (Box 1954). The two
     are independent. Each multiple is chosen so that the model's limit has its nominal probability.
+    That is the share of as many rows of the fit as new ones, so after a fit of few rows new good
+    rows are below a given level more often than it says, and rows of the fit less often.
     If p is the smaller of the two tail probabilities, the result is 1 - (1 - p)^2. Far beyond the
     limits, say below 1e-4, it follows from the Gaussian model and should not be taken literally.
 
@@ -98,14 +100,11 @@ def gaussian_tail(model: OutlierRobustPCA, score: Floats, orthogonal: Floats) ->
     """Share of Gaussian good rows that are as far out, (n,), given both distances (n,)."""
     d, k = model.subspace_.shape
     beyond = d > k
-    limits = model.subspace_.limits
-    out, off = limits.relative(score, orthogonal)
-    known = limits.has_seen(score, orthogonal)
+    fitted, share = model.subspace_, 1.0 - model.limit
+    out, off = fitted.limits.relative(score, orthogonal)
     with np.errstate(over="ignore"):
-        p_off = chi_squared_tail(
-            np.square(off), model.subspace_.freedom, level_of(k > 0, 1.0 - model.limit)
-        )
-        p_out = score_tail(model, np.square(out), known, level_of(beyond, 1.0 - model.limit))
+        p_off = chi_squared_tail(np.square(off), fitted.freedom, level_of(k > 0, share))
+        p_out = score_tail(np.square(out), k, fitted.n_good, level_of(beyond, share))
     if k == 0 or not beyond:
         return p_off if k == 0 else p_out
     p = np.minimum(p_out, p_off)
@@ -117,19 +116,8 @@ def chi_squared_tail(squares: Floats, freedom: float, level: float) -> Floats:
     return np.asarray(chdtrc(freedom, squares * chdtri(freedom, level)))
 
 
-def score_tail(model: OutlierRobustPCA, squares: Floats, known: Mask, level: float) -> Floats:
-    """Tail (n,) of squared score distances in units of the squared limit; see `seen_score_limit`.
-
-    `known` rows (n,) had a part in the fit: their law is a beta law, that of others an F law.
-    """
-    k = model.subspace_.shape[1]
-    new = model.subspace_.limits.new
-    n = np.inf if new is None else new.n
+def score_tail(squares: Floats, k: int, n: float, level: float) -> Floats:
+    """Tail (n,) of squared score distances in units of the squared limit; see `hotelling`."""
     if k == 0 or not k + 1 < n < np.inf:
         return chi_squared_tail(squares, max(k, 1), level)
-    p = np.asarray(fdtrc(k, n - k, squares * fdtri(k, n - k, 1 - level)))
-    a, b = k / 2, (n - model.center - k) / 2
-    if b <= 0.5 or not known.any():
-        return p
-    share = np.minimum(squares * betainccinv(a, b, level), 1.0)
-    return np.where(known, betaincc(a, b, share), p)
+    return np.asarray(fdtrc(k, n - k, squares * fdtri(k, n - k, 1 - level)))

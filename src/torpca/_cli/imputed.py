@@ -53,7 +53,8 @@ def filled(
     """Names and rows (m, d), one block after the other, in the precision of the table."""
     completion = model.subspace_.completion()
     for _, at, block in rows.blocks():
-        whole = imputed(as_source(np.asarray(to_numpy(block))), completion, False)[0]
+        source = as_source(np.asarray(to_numpy(block)))
+        whole = imputed(source, completion, cells=bool(model.cells))[0]
         yield table.ids[at], whole.astype(rows.dtype, copy=False)
 
 

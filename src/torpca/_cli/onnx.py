@@ -15,14 +15,9 @@ from torpca._cli.options import force
 @command("onnx")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option(
-    "--new-rows-only",
-    is_flag=True,
-    help="Judge every row as a new one, and store nothing about the rows of the fit.",
-)
 @force
 @click.option("--json", "as_json", is_flag=True, help="Print the path as JSON.")
-def onnx_command(model: Path, out: Path, new_rows_only: bool, force: bool, as_json: bool) -> None:
+def onnx_command(model: Path, out: Path, force: bool, as_json: bool) -> None:
     """Write MODEL to OUT as an ONNX graph, which judges rows without torpca.
 
     MODEL is a folder written by torpca fit, or a model.npz file. The graph takes the columns of the
@@ -31,7 +26,7 @@ def onnx_command(model: Path, out: Path, new_rows_only: bool, force: bool, as_js
     \b
     Examples:
       torpca onnx torpca-spectra spectra.onnx
-      torpca onnx torpca-spectra/model.npz spectra.onnx --new-rows-only --force
+      torpca onnx torpca-spectra/model.npz spectra.onnx --force
     """
     from torpca._cli.data import keep_inputs
     from torpca._cli.results import Results
@@ -43,5 +38,5 @@ def onnx_command(model: Path, out: Path, new_rows_only: bool, force: bool, as_js
         raise ValueError(f"{out} must end in .onnx.")
     keep_inputs([out], [file])
     refuse_file(out, force)
-    to_onnx(load_model(file), out, known_rows=not new_rows_only, force=force)
+    to_onnx(load_model(file), out, force=force)
     click.echo(json.dumps({"onnx": str(out)}) if as_json else f"ONNX: {out}")

@@ -47,7 +47,7 @@ def product(
         w = place(xp, part[rows], block)
         Y = tall_matmul(xp, block, V)
         Y = w[:, None] * (Y - place(xp, shift, Y))
-        if not bool(xp.all(xp.isfinite(Y))):  # as in `look`
+        if not bool(xp.all(xp.isfinite(Y))):  # as in `_robust.measure`
             Y = xp.where(w[:, None] > 0, Y, xp.zeros_like(Y))
         return (), (tall_rmatmul(xp, block, Y), xp.sum(Y, axis=0))
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from torpca._core.gram import top_of_gram
 from torpca._core.moments import weighted
+from torpca._robust.tuning import tuning
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
-from torpca._tuning import tuning
 
 # A gap: the next variance is this many times smaller.
 GAP = 2.0
@@ -32,8 +32,13 @@ def with_next(V: Floats, W: Floats) -> Floats:
 
     The next directions stay: those of rows that were left out for it are not in A.
     """
+    return np.hstack([V, beside_of(V, W)])
+
+
+def beside_of(V: Floats, W: Floats) -> Floats:
+    """Orthonormal directions (d, q): what W (d, q) has beyond the subspace V (d, k)."""
     beyond = W - V @ (V.T @ W)
-    return np.hstack([V, np.linalg.qr(np.hstack([V, beyond]))[0][:, V.shape[1] :]])
+    return np.linalg.qr(np.hstack([V, beyond]))[0][:, V.shape[1] :]
 
 
 def top_directions(B: Floats, V: Floats, AV: Floats) -> tuple[Floats, Floats]:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    OutlierMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -31,7 +25,7 @@ from torpca._estimators.subspace import FittedSubspace
 from torpca._missing.completion import Completion
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
-from torpca._stats.limits import SLACK, NewRows
+from torpca._stats.limits import Limits, clear_of_ties
 
 
 class RobustSubspaceEstimator(
@@ -39,7 +33,6 @@ class RobustSubspaceEstimator(
     Coordinates,
     Labels,
     Explanations,
-    TransformerMixin,
     OutlierMixin,
     NotebookSummary,
     BaseEstimator,
@@ -98,6 +91,7 @@ class RobustSubspaceEstimator(
         self.support_ = support
         self.n_components_ = k
         self.n_samples_ = source.shape[0]
+        self._n_good = float(n_kept)
         freedom = max(1.0, n_kept - self.center)
         # Squares of very long or short rows are beyond every float; their ratios are not.
         total = norm(np.append(deviations, left_over)) or 1.0
@@ -113,38 +107,26 @@ class RobustSubspaceEstimator(
         source: RowSource,
         score: Floats,
         orthogonal: Floats,
-        limits: dict[str, float],
-        new_rows: NewRows | None = None,
+        limits: Limits,
         rounding: float = 0.0,
     ) -> None:
         """Set the fitted attributes of an outlier detector.
 
-        `new_rows` are limits for other rows than those of the fit, if they differ; an orthogonal
-        distance that `rounding` can produce is none.
+        An orthogonal distance that `rounding` can produce is none.
         """
         self.score_distances_ = source.export(score)
         self.orthogonal_distances_ = source.export(orthogonal)
         # Rows that are in the subspace up to rounding are never too far from it.
-        spread = limits["score"] * float(np.max(self._deviations, initial=0.0))
-        ulps = 2 * RESIDUAL_ULPS * float(np.finfo(source.dtype).eps)
-        least = max(rounding, ulps * spread)
-        self.cutoffs_ = {**limits, "orthogonal": max(limits["orthogonal"], least)}
-        self._new_rows, self._seen, self.offset_ = new_rows, np.zeros(0), -1.0
-        if new_rows is not None:
-            off = max(new_rows.orthogonal, least)
-            self._new_rows = replace(new_rows, orthogonal=off)
-            # A row without weight was never seen, nor was one that could not be judged.
-            there = (
-                ~np.isnan(score) if self._counts is None else ~np.isnan(score) & (self._counts > 0)
-            )
-            self._seen = np.sort(self._fitted_limits.marks(score, orthogonal)[there])
-            # Where the noise is rounding, rows measured again have other distances than in the fit.
-            again = self._distances(source, source.magnitudes())
-            known = self._fitted_limits
-            others = known.marks(*again)[there & ~known.has_seen(*again)]
-            self._seen = np.sort(np.concatenate([self._seen, others]))
+        spread = limits.score * float(np.max(self._deviations, initial=0.0))
+        ulps = RESIDUAL_ULPS * float(np.finfo(source.dtype).eps)
+        least = rounding + 2 * ulps * spread
+        self.cutoffs_ = {
+            "score": clear_of_ties(limits.score, score),
+            "orthogonal": clear_of_ties(max(limits.orthogonal, least), orthogonal),
+        }
         # In float64 whatever the data: labels cut again later must be the same.
         self._training = score, orthogonal
+        self.offset_ = -1.0
         self.offset_ = self._offset(self.contamination)
 
     @property
@@ -158,6 +140,7 @@ class RobustSubspaceEstimator(
             scale=known.scale,
             noise=known.noise,
             freedom=self._residual_freedom,
+            n_good=self._n_good,
             limits=self._fitted_limits,
             training=self._training,
         )
@@ -287,14 +270,11 @@ class PaperEstimator(RobustSubspaceEstimator):
         )
         # To the last digit what the function of the same name returns.
         self.components_, self.singular_values_ = found.components, found.singular_values
-        self._store_distances(
-            source, score, orthogonal, self._limits(score[support], orthogonal[support])
-        )
+        kept = score[support], orthogonal[support]
+        limits = Limits(*map(self._limit, kept))
+        self._store_distances(source, score, orthogonal, limits)
         return self
 
-    def _limits(self, score: Floats, orthogonal: Floats) -> dict[str, float]:
-        """Limits on the distances, from those of the kept rows."""
-        return {
-            "score": SLACK * float(np.max(score)),
-            "orthogonal": SLACK * float(np.max(orthogonal)),
-        }
+    def _limit(self, distances: Floats) -> float:
+        """Limit on distances of one kind, from those of the kept rows."""
+        return float(np.max(distances))

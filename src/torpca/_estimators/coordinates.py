@@ -7,18 +7,23 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from torpca._core.problem import check_finite
 from torpca._sources import Columns, RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
+from torpca._sources.frames import library_of
 
 
-class Coordinates:
+class Coordinates(TransformerMixin):
     """What `sklearn.decomposition.PCA` offers, from a fitted subspace.
 
     Uses the private float64 attributes `_mean` (d,), `_feature_scale` (d,), `_basis` (d, k) and
     `_deviations` (k,): a row x has the coordinates _basis'((x - _mean) / _feature_scale).
+
+    It is scikit-learn's mixin itself, not beside it: `set_output` reaches only a `transform` that
+    is defined in a subclass of that mixin.
     """
 
     _mean: Floats
@@ -46,14 +51,11 @@ class Coordinates:
 
         Returns
         -------
-        array of shape (n_samples, n_components_)
-            With `whiten`, divided by the standard deviations of the good rows.
+        array or DataFrame of shape (n_samples, n_components_)
+            With `whiten`, divided by the standard deviations of the good rows. It is a DataFrame
+            if `set_output` asks for one.
         """
-        source, _ = self._check(X)
-        Y = self._standardized(source).matmul(self._basis)
-        if self.whiten:
-            Y = Y / np.where(self._deviations > 0, self._deviations, 1.0)
-        return source.export(Y)
+        return self._coordinates(X)
 
     def inverse_transform(self, X: Any) -> npt.NDArray[Any]:
         """Return the rows that have these coordinates, in the original features.
@@ -70,7 +72,7 @@ class Coordinates:
         check_is_fitted(self)
         V = self._basis
         if V.shape[1] == 0:  # no coordinates: every row is the mean
-            return X @ self.components_ + self.mean_
+            return (X.to_numpy() if library_of(X) else X) @ self.components_ + self.mean_
         source = as_source(X)
         if source.shape[1] != V.shape[1]:
             raise ValueError(
@@ -177,6 +179,14 @@ class Coordinates:
         return pca if self._feature_scale is None else make_pipeline(scaler, pca)
 
     # ---- what these stand on -------------------------------------------------------------------
+
+    def _coordinates(self, X: Any) -> npt.NDArray[Any]:
+        """What `transform` returns, whatever `set_output` asks for."""
+        source, _ = self._check(X)
+        Y = self._standardized(source).matmul(self._basis)
+        if self.whiten:
+            Y = Y / np.where(self._deviations > 0, self._deviations, 1.0)
+        return source.export(Y)
 
     def _standardized(self, source: RowSource) -> RowSource:
         """View of rows as the basis sees them."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
 from torpca._estimators.settled import still_moving
-from torpca._estimators.stability import Probe, count_flagged
+from torpca._estimators.stability import Probe
 from torpca._robust.describe import RobustFit
 from torpca._robust.start import Start
 from torpca._sources.base import Floats, Mask
@@ -27,13 +26,8 @@ FEW_POINTS, POINTS_PER_DIMENSION = 20, 5
 REPEATED = 4
 # Of so few rows, more than this share may be flagged although all are good.
 FEW_ROWS, FEW_FLAGGED = 30, 0.05
-# All other starts are looked at if more than this share of the rows are flagged but within this
-# many times a limit, which is rare where the good rows stand out, or if more than this share are
-# flagged; one of them if the fit began with a random sample.
-CLOSE, HOW_CLOSE, MANY_FLAGGED = 0.03, 2.0, 0.1
-# Labels that differ in more than this share of the rows, and more rows than so many, are not the
-# same: limits found from few rows differ a little each time.
-CHANGED, CHANGED_ROWS = 0.02, 2
+# Share of the rows that may be near only one of two subspaces that are as good.
+CHANGED = 0.02
 # Flagged rows, and share of the rows, from which on it is asked whether single cells are bad: at
 # most so many in a row, which make so much of its squared residual, in so many columns at least and
 # in half of those that may be.
@@ -176,26 +170,15 @@ def other_scales(it: Fitted) -> str | None:
 
 
 def other_starts(it: Fitted) -> str | None:
-    """Another start flags other rows."""
-    probe, beyond = it.probe, it.distances > 1
-    if probe is None or it.trimmed or it.fit.start.n_candidates == 1:
-        return None  # wherever it starts, it comes to the same
-    close = it.share(beyond & (it.distances < HOW_CLOSE))
-    doubtful = close > CLOSE or it.share(beyond) > MANY_FLAGGED
-    starts = None if doubtful else 0 if probe.of_all else 1
-    for fit in islice(probe.from_other_starts(), starts):
-        changed = probe.share_changed(fit)
-        if changed > max(CHANGED, CHANGED_ROWS / len(probe.Z)):
-            now, then = probe.n_flagged, count_flagged(fit)
-            verb = "is" if then == 1 else "are"
-            of_some = "" if probe.of_all else f" of {counted(len(probe.Z), 'row')} looked at"
-            return (
-                f"the flagged rows depend on where the fit starts. From another start "
-                f"{changed:.0%} of the rows have another label: {whole(then)}{of_some} {verb} "
-                f"flagged instead of {whole(now)}{by_rank(probe)}. Look at stability_, and try "
-                "another n_components"
-            )
-    return None
+    """Another subspace is as good, and other rows are near it."""
+    if it.trimmed or it.fit.start.tied <= CHANGED:
+        return None
+    return (
+        f"the flagged rows depend on where the fit starts. Another subspace of "
+        f"{counted(it.rank, 'dimension')} is as good, and {it.fit.start.tied:.0%} of the rows are "
+        "kept by only one of the two. Look at stability_, and try another "
+        "n_components"
+    )
 
 
 def single_cells(it: Fitted) -> str | None:
@@ -224,15 +207,6 @@ def single_cells(it: Fitted) -> str | None:
         f"one or two cells, in {whole(columns)} different columns. With cells=True such cells "
         "count as missing, and the rest of the row is kept"
     )
-
-
-def by_rank(probe: Probe) -> str:
-    """How many rows are flagged with one component fewer and more, in words."""
-    parts = [
-        f"{whole(refit.n_flagged)} with {counted(refit.n_components, 'component')}"
-        for refit in probe.by_rank()
-    ]
-    return f"; {' and '.join(parts)}" if parts else ""
 
 
 def few_rows(it: Fitted) -> str | None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from torpca._core.problem import check_finite
+from torpca._estimators.sentinels import sentinels
 from torpca._estimators.stability import Probe
 from torpca._missing.cells import WithoutCells, judged_cells, without_bad_cells
 from torpca._missing.check import infinite, name_of
@@ -21,7 +22,6 @@ from torpca._sources import RowSource, as_source
 from torpca._sources.base import Array, Floats, Rows
 from torpca._sources.dask import is_dask
 from torpca._sources.views import Zeroed
-from torpca._stats.sentinels import sentinels
 from torpca._warn import warn
 from torpca._words import counted
 
@@ -52,13 +52,19 @@ class Holes:
     def impute(self, X: Any, *, bad_cells: bool = False, return_std: bool = False) -> Any:
         """Fill missing cells with the values that the model expects.
 
+        A cell is filled from the other cells of its row. With `cells=True`, only from those that
+        are not bad, so that one bad cell does not spoil what the row is filled with. Where more
+        than a quarter of the cells of a row are bad, the whole row is: then none of them is left
+        out, and what it is filled with is no better than they are.
+
         Parameters
         ----------
         X : array-like, Dask array or tensor, of shape (n_samples, n_features)
             Rows to fill. Missing cells are NaN, or null in a data frame.
         bad_cells : bool, default=False
             Whether to replace bad cells too, those that do not match the rest of their row; see
-            `cell_residuals`.
+            `cell_residuals`. Without it they stay as they are. A model without `cells=True` looks
+            for them only if this is asked for, and else fills from all cells of a row.
         return_std : bool, default=False
             Whether to return standard errors too.
 
@@ -68,7 +74,7 @@ class Holes:
             All other cells are unchanged. Chunks of Dask are filled when they are computed.
         std : array of shape (n_samples, n_features), if `return_std`
             Standard error of each filled cell for good rows, from the noise of the cell and from
-            the scores, which are estimated from the observed cells. Zero elsewhere.
+            the scores, which are estimated from the cells that it is filled from. Zero elsewhere.
 
         Examples
         --------
@@ -118,9 +124,14 @@ class Holes:
 
     def _impute(self, X: Any, *, bad_cells: bool, return_std: bool = False) -> Any:
         """`impute` of rows that were looked at before."""
-        source, model = self._marked(as_source(X)), self._completion()
-        rows = without_bad_cells(source, model) if bad_cells else source
-        return impute_like(X, rows, model, return_std)
+        return impute_like(
+            X,
+            self._marked(as_source(X)),
+            self._completion(),
+            cells=bool(self.cells),
+            bad_cells=bad_cells,
+            return_std=return_std,
+        )
 
     def _marked(self, source: RowSource) -> RowSource:
         """The rows, NaN where a number stands for a missing value."""

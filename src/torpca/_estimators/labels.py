@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from torpca._core.frame import frame_of_size
+from torpca._core.subspace import RESIDUAL_ULPS
 
 # UNKNOWN is here as well for modules that take it from here.
 from torpca._estimators.limits import UNKNOWN as UNKNOWN
@@ -17,7 +18,7 @@ from torpca._estimators.limits import FittedLimits
 from torpca._missing.completion import unjudged
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Array, Floats, Rows, place
-from torpca._stats.limits import NewRows
+from torpca._stats.limits import clear_of_ties
 
 
 class Distances(NamedTuple):
@@ -52,8 +53,7 @@ class Labels:
     _deviations: Floats
     center: bool
     _training: tuple[Floats, Floats]
-    _new_rows: NewRows | None = None  # limits for rows that the fit has not seen, if others
-    _seen: Floats = np.zeros(0)  # marks of those that it has, in ascending order
+    _n_good: float
     _check: Callable[[Any], tuple[RowSource, Floats]]
     _standardized: Callable[[RowSource], RowSource]
 
@@ -76,9 +76,7 @@ class Labels:
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Return minus the larger of each row's two distances, each divided by its limit.
 
-        For rows of the fit, which are recognised by their distances, the limits are `cutoffs_`.
-        After a fit of few rows, new rows have larger limits: a row that did not take part in a fit
-        is farther from it.
+        The limits are `cutoffs_`, for rows of the fit as for new ones.
 
         Parameters
         ----------
@@ -115,7 +113,7 @@ class Labels:
         Parameters
         ----------
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-            Rows to label, by the limits of the fit.
+            Rows to label: those of the fit, or new ones.
 
         Returns
         -------
@@ -129,7 +127,7 @@ class Labels:
         Parameters
         ----------
         X : array-like, sparse matrix, Dask array or tensor, of shape (n_samples, n_features)
-            Rows to judge by the limits of the fit.
+            Rows to judge: those of the fit, or new ones.
 
         Returns
         -------
@@ -212,13 +210,7 @@ class Labels:
     @property
     def _fitted_limits(self) -> FittedLimits:
         check_is_fitted(self)
-        return FittedLimits(
-            **self.cutoffs_,
-            deviation=float(np.max(self._deviations, initial=0.0)),
-            offset=self.offset_,
-            new=self._new_rows,
-            seen=self._seen,
-        )
+        return FittedLimits(**self.cutoffs_, offset=self.offset_)
 
     def _distances(self, source: RowSource, magnitudes: Floats) -> tuple[Floats, Floats]:
         """Score and orthogonal distance of every row of `source`."""
@@ -231,6 +223,12 @@ class Labels:
         rows = frame.about(mean if self.center else None)
         safe = np.where(scale > 0, scale, 1.0)
         score, orthogonal = frame.restore(*rows.scores(self._basis, safe / frame.unit))
+        # What rounding alone can make of a row in the subspace is no distance from it.
+        eps, largest = float(np.finfo(source.dtype).eps), float(np.max(scale, initial=0.0))
+        with np.errstate(over="ignore"):
+            rounding = RESIDUAL_ULPS * eps * (orthogonal + largest * score)
+        tiny = (orthogonal < rounding) & np.isfinite(rounding)
+        orthogonal = np.where(tiny, 0.0, orthogonal)
         n_observed = source.n_observed()
         if n_observed is not None:  # rows of too few cells lie in any subspace
             few = unjudged(n_observed, *self._basis.shape[::-1])
@@ -241,9 +239,8 @@ class Labels:
         """Value of `score_samples` below which the wanted share of the training rows is."""
         if contamination == "auto":
             return -1.0
-        return _quantile(
-            self._fitted_limits.scores(*self._training), self._counts, float(contamination)
-        )
+        scores = self._fitted_limits.scores(*self._training)
+        return -clear_of_ties(-_quantile(scores, self._counts, float(contamination)), -scores)
 
     _counts: Floats | None = None  # how often each training row counts; None: once
 

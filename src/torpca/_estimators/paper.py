@@ -292,9 +292,6 @@ class GaussianTORP(PaperEstimator):
             callback=self.callback,
         )
 
-    def _limits(self, score: Floats, orthogonal: Floats) -> dict[str, float]:
-        """97.5 % points of the kept rows' distances."""
-        return {
-            "score": float(np.quantile(score, LEVEL)),
-            "orthogonal": float(np.quantile(orthogonal, LEVEL)),
-        }
+    def _limit(self, distances: Floats) -> float:
+        """97.5 % point of the kept rows' distances."""
+        return float(np.quantile(distances, LEVEL))

@@ -16,6 +16,7 @@ from torpca._estimators.codes import warn_of_codes
 from torpca._estimators.doubts import Fitted, doubts
 from torpca._estimators.fitting import checked_fit
 from torpca._estimators.holes import Holes
+from torpca._estimators.origin import far_origin
 from torpca._estimators.scaled import scaled_fit
 from torpca._estimators.stability import Probe, Stability
 from torpca._missing.cells import cell_outliers
@@ -23,23 +24,22 @@ from torpca._missing.check import warn_of_few, warn_of_unjudged
 from torpca._missing.fit import RowsFit, fit_cells, fit_rows
 from torpca._names import FROM_ZERO
 from torpca._options import Options
+from torpca._robust.algorithm import learned_whole
 from torpca._robust.start import Start
-from torpca._sample.draw import sample_size
 from torpca._select.rank import RankChoice, RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
 from torpca._sources.parallel import single_threaded_blas
 from torpca._sources.views import Zeroed
-from torpca._stats.origin import far_origin
 from torpca._warn import warn
 
 
 class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     """Principal component analysis of the good rows, which are found from the data.
 
-    It gives what `sklearn.decomposition.PCA` would give if someone had removed the bad rows first,
-    and labels these rows. You need not know how many there are or how far out they are. More than
-    half of the rows must be good and lie near a subspace.
+    It aims at what `sklearn.decomposition.PCA` would give if someone had removed the bad rows
+    first, and labels these rows. You need not know how many there are or how far out they are.
+    More than half of the rows must be good and lie near a subspace.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         It does not affect the fit.
     limit : float in [0.5, 1), default=0.99
         Share of good rows within both limits, if they are Gaussian. By default one in a hundred is
-        beyond a limit. It does not affect the fit.
+        beyond a limit, of as many rows of the fit as new ones: after a fit of few rows, a little
+        fewer of its own rows, and a little more of new ones. It does not affect the fit.
     center : bool, default=True
         Whether to subtract the mean of the good rows.
     scale : bool, default=False
@@ -63,22 +64,24 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         Scales and rows are found in turn, in at most three fits.
     cells : bool, default=False
         Whether to look for single bad cells as well as bad rows. A cell that does not match the
-        rest of its row then counts as missing, and the row is judged by its other cells.
+        rest of its row then counts as missing, and the row is judged by its other cells. `impute`
+        fills from these, too.
     missing_values : number or list of numbers, default=None
         Numbers that mean missing, such as -999. NaN always does.
     whiten : bool, default=False
         Whether `transform` divides by the standard deviations of the good rows.
     sample_size : int or "auto", default="auto"
-        Number of rows on which the fit starts. "auto" is 2000, or fewer if rows are long, but at
-        least 600 and at least ten for each component asked for.
+        Number of rows on which halves of the rows that may be all good are looked for. "auto" is
+        600, and at least 20 for each component asked for. What they lead to is compared on all
+        rows of a small table, or on some thousand of a large one.
     tol : float, default=1e-8
         The iterations end when the subspace turns by less than this, as the sine of an angle.
         Passes over many rows end when it turns by less than a fifth of its own sampling error.
     max_iter : int, default=100
         Largest number of iterations. Five are usual.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=0
-        For drawing the sample. It has no effect on tables with no more than `n_sample` rows: these
-        always start from the same directions, and `stability_` tries others.
+        For drawing a part of the rows of a large table; the user guide says which are large. All
+        others are fitted from the same directions each time, and `stability_` tries others.
 
     Attributes
     ----------
@@ -103,7 +106,7 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     score_distances_, orthogonal_distances_ : array of shape (n_samples,)
         Distances of the training rows inside the subspace, in standard deviations, and from it.
     cutoffs_ : dict
-        Limits on the two distances, "score" and "orthogonal".
+        Limits on the two distances, "score" and "orthogonal", for rows of the fit and new rows.
     outlier_type_ : ndarray of str of shape (n_samples,)
         "regular", "good leverage", "orthogonal" or "bad leverage"; see `outlier_types`.
     cell_outliers_ : scipy.sparse.csr_array of shape (n_samples, n_features_in_)
@@ -115,12 +118,15 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         How many components and why: `rule`, `variances` of the good rows as shares, the `gap`
         after the last component and the share `explained`.
     start_ : Start
-        Where the fit started: `name` of the candidate and `n_sample`, the size of the sample.
+        Where the fit started: `name` of the chosen candidate ("pairs", "strict", "side" or
+        "subsets"); `n_candidates`, between which there was a choice, found on `n_sample` rows;
+        `n_points`, the different rows that make up half of these; `tied`, the share of the rows
+        that only one of the chosen start and another one as good leads to keep; `others`, the share
+        of the rows that agree better on another subspace than on this one.
     route_ : str
-        How the fit was computed: "rows", on all rows at once; "ellipsoid", the same for rows that
-        vary without a gap, weighted by their distance in all directions; "span", in the span of
-        few, long rows; "passes", on a part of many rows and then in passes over all; "exact", the
-        same for rows without noise.
+        How the fit was computed: "rows", on all rows at once; "span", the same in the span of few,
+        long rows; "passes", on a part of many rows and then in passes over all; "exact", the same
+        for rows without noise.
     stability_ : Stability
         How many rows are flagged, and how far the subspace moves, with one component fewer, with
         one more, and from other starts. It has `n_flagged` of the fit, and `refits`, each with
@@ -143,8 +149,8 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     -----
     The iterations are those of Algorithm 1 of Cherapanamjeri, Jain, Netrapalli: Thresholding
     based Efficient Outlier Robust PCA, arXiv:1702.05571 (COLT 2017, PMLR 65:593-628), with a start
-    on a sample and with cut-offs estimated from the rows instead of known fractions. The user guide
-    says how, and when it fails.
+    from a half of some rows and with cut-offs estimated from the rows instead of known fractions.
+    The user guide says how, and when it fails.
 
     Examples
     --------
@@ -293,11 +299,11 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     def _generator(self, n_rows: int, n_features: int) -> np.random.Generator:
         """For drawing rows, and directions through some of them.
 
-        A table that is its own sample has one answer: only directions would be drawn, and they are
+        A table that is learned whole has one answer: only directions would be drawn, and they are
         the same each time.
         """
         options = self._options()
-        if n_rows <= sample_size(n_features, options.rank, options.n_sample):
+        if learned_whole(n_rows, n_features, options):
             return np.random.default_rng(0)
         if isinstance(self.random_state, np.random.RandomState):
             return np.random.default_rng(self.random_state.randint(0, 2**31, size=4))
@@ -321,9 +327,12 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
     ) -> npt.NDArray[np.intp] | None:
         """Keep what was found; number of cells by which each row is judged (n,), None: all."""
         fit = found.fit
-        mean, rounding = fit.mean, 0.0
+        mean, rounding, deviations = fit.mean, 0.0, fit.scales
         if mean is not None:  # taking it off again rounds again
-            rounding = MEAN_ULPS * float(np.finfo(source.dtype).eps) * norm(np.abs(mean))
+            eps = float(np.finfo(source.dtype).eps)
+            rounding = MEAN_ULPS * eps * norm(np.abs(mean))
+            # A spread that this rounding makes is none.
+            deviations = np.where(deviations > eps * np.max(np.abs(mean)), deviations, 0.0)
         if mean is not None and self._feature_scale is not None:
             mean = mean * self._feature_scale
         if mean is not None and origin is not None:
@@ -332,14 +341,21 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
             source,
             mean=mean,
             basis=fit.V,
-            deviations=fit.scales,
+            deviations=deviations,
             left_over=fit.left_over,
             n_kept=fit.n_good,
             support=source.export(fit.weights > 0),
         )
         self.scale_ = None if self._feature_scale is None else source.export(self._feature_scale)
         distances = fit.score_distances, fit.orthogonal_distances
-        if found.completion is not None:  # rows as this fit completes them, not the one before
+        if found.completion is None:
+            # As `predict` measures them. Passes do so, too, and many rows take long.
+            if fit.route != "passes":
+                distances = self._distances(source, source.magnitudes())
+                # Rows that are in the subspace up to rounding stay in it, measured again.
+                inside = (fit.orthogonal_distances == 0.0) & (fit.weights > 0)
+                rounding = max(rounding, 2 * float(np.max(distances[1][inside], initial=0.0)))
+        else:  # rows as this fit completes them, not the one before
             if self.cells:
                 self.cell_outliers_ = cell_outliers(source, self._completion())
             magnitudes = found.sizes
@@ -351,7 +367,6 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
             source,
             *distances,
             fit.limits,
-            fit.new_rows,
             rounding,
         )
         self.weights_ = source.export(fit.weights)

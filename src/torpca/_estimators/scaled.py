@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from torpca._core.problem import NotFiniteError
+from torpca._estimators.scale import feature_scales, rounded, scales_of_kept
 from torpca._missing.check import check_holes
 from torpca._missing.fit import RowsFit, fit_rows
 from torpca._options import Options
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats
-from torpca._stats.scale import feature_scales, rounded, scales_of_kept
 
 # Times that scales are found anew from the rows that were kept. The first scales are good enough to
 # tell good rows from bad; those of the good rows change little after one more fit.

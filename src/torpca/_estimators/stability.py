@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._options import Options
+from torpca._robust.algorithm import robust_fit
 from torpca._robust.describe import RobustFit
-from torpca._robust.fit import robust_fit
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, Mask
@@ -151,8 +151,7 @@ class Probe:
 
 def flagged(fit: RobustFit) -> Mask:
     """Mask (n,) of the rows beyond a limit."""
-    far: Mask = fit.score_distances > fit.limits["score"]
-    return far | (fit.orthogonal_distances > fit.limits["orthogonal"])
+    return fit.limits.beyond(fit.score_distances, fit.orthogonal_distances)
 
 
 def count_flagged(fit: RobustFit) -> int:

@@ -28,6 +28,8 @@ class FittedSubspace:
     """Root mean square of the residuals of good rows in each feature, (d,)."""
     freedom: float
     """Degrees of freedom of the squared residuals of good rows."""
+    n_good: float
+    """Weight of the rows behind all this, in rows."""
     limits: FittedLimits
     """On the two distances of rows."""
     training: tuple[Floats, Floats] = field(repr=False)

@@ -15,7 +15,7 @@ from torpca._estimators.base import RobustSubspaceEstimator
 from torpca._estimators.holes import Holes
 from torpca._estimators.limits import TYPES, UNKNOWN
 from torpca._export.completion import filled
-from torpca._export.judgement import distances, larger, times_limits
+from torpca._export.judgement import distances, larger, times_limit
 from torpca._export.tape import IR_VERSION, OPSET, Tape, Value
 from torpca._words import whole
 
@@ -29,7 +29,6 @@ def to_onnx(
     model: RobustSubspaceEstimator,
     path: str | os.PathLike[str] | None = None,
     *,
-    known_rows: bool = True,
     force: bool = True,
 ) -> Any:
     """Export a fitted model as an ONNX graph, which judges rows without torpca or Python.
@@ -57,10 +56,6 @@ def to_onnx(
         for bad cells takes several rounds.
     path : path, optional
         File to write the graph to. It usually ends in .onnx.
-    known_rows : bool, default=True
-        Whether to recognise rows of the fit by their distances and judge them by their own limits,
-        as in `predict`, if fewer than 10,000 rows were fitted. The graph then has one or two
-        numbers for each row. If false, all rows are judged as new.
     force : bool, default=True
         Whether to replace an existing file. It stays in place until the new one is complete.
 
@@ -110,7 +105,7 @@ def to_onnx(
             f"a graph can hold {whole(LARGEST)} bytes, and the components of this model take "
             f"{whole(model.subspace_.basis.nbytes)}. Fit fewer components, or use save_model."
         )
-    made = written(needed(), model, known_rows)
+    made = written(needed(), model)
     if path is not None:
         content = made.SerializeToString()
         atomic_write(path, lambda file: file.write(content), force=force)
@@ -129,7 +124,7 @@ def needed() -> ModuleType:
     return module
 
 
-def written(onnx: Any, model: RobustSubspaceEstimator, known_rows: bool) -> Any:
+def written(onnx: Any, model: RobustSubspaceEstimator) -> Any:
     """The graph of a model that has been checked."""
     t = Tape(onnx)
     X = Value(t, "X")
@@ -140,7 +135,8 @@ def written(onnx: Any, model: RobustSubspaceEstimator, known_rows: bool) -> Any:
     score, orthogonal = distances(t, model, rows)
     silent = few | refused
     score, orthogonal = (t.where(silent, np.nan, one) for one in (score, orthogonal))
-    out, off = times_limits(t, model, score, orthogonal, known_rows)
+    limits = model.subspace_.limits
+    out, off = times_limit(t, score, limits.score), times_limit(t, orthogonal, limits.orthogonal)
     times = larger(t, out, off)
     limit = -float(model.offset_)
 

@@ -9,11 +9,11 @@ from scipy import sparse
 from scipy.stats import norm
 
 from torpca._missing.completion import Completion, in_pieces
+from torpca._missing.one_step import medians, weights_if_any
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Mask, Rows, place, to_numpy
 from torpca._sources.views import View
 from torpca._stats.draw import some_rows
-from torpca._stats.one_step import medians, weights_if_any
 
 # Standard deviations beyond which a cell is bad: one good cell in two thousand is.
 CUT = 3.5
@@ -129,6 +129,21 @@ class WithoutCells(View):
 def without_bad_cells(source: RowSource, model: Completion) -> WithoutCells:
     """Rows without the cells that a model finds bad."""
     return WithoutCells(source, lambda xp, block: judged_cells(xp, model, block)[1])
+
+
+class HolesFilled(View):
+    """Rows with their holes filled from their good cells; bad cells stay as they are."""
+
+    def __init__(self, source: RowSource, model: Completion) -> None:
+        super().__init__(source)
+        self.model = model
+
+    def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
+        """The rows, completed but for their bad cells."""
+        bad = judged_cells(xp, self.model, block)[1]
+        full = self.model.completed(xp, xp.where(bad, np.nan, block))
+        holed = xp.any(xp.isnan(block), axis=1)[:, None]
+        return xp.where(holed & ~bad, full, block)
 
 
 def cell_outliers(source: RowSource, model: Completion) -> sparse.csr_array:

@@ -17,8 +17,8 @@ from torpca._missing.em import chance, settled, to_come
 from torpca._missing.screen import Screen
 from torpca._missing.start import first_completion
 from torpca._options import Options
+from torpca._robust.algorithm import robust_fit
 from torpca._robust.describe import RobustFit
-from torpca._robust.fit import robust_fit
 from torpca._select.rank import RankRule
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Array, Floats, Rows, place
@@ -124,7 +124,7 @@ def fit_with_holes(
             begun,
             only(weights, some_rows(weights, int(enough), rng)),
             center=center,
-            within=found.fit.limits["orthogonal"],
+            within=found.fit.limits.orthogonal,
             share=ROUGHLY,
             rate=rate,
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torpca._missing.cells import judged_cells
 from torpca._missing.completion import Completion
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Mask, Rows, place
@@ -19,29 +20,51 @@ from torpca._sources.frames import library_of
 SINGLE = frozenset({"float32", "Float32", "float[pyarrow]"})
 
 
-def impute_like(X: Any, source: RowSource, model: Completion, return_std: bool) -> Any:
-    """X with its holes filled; with standard errors (n, d) if asked for."""
-    filled, errors, changed = imputed(source, model, return_std)
+def impute_like(
+    X: Any,
+    source: RowSource,
+    model: Completion,
+    *,
+    cells: bool = False,
+    bad_cells: bool = False,
+    return_std: bool = False,
+) -> Any:
+    """X with its holes filled, as `imputed` says; with standard errors (n, d) if asked for."""
+    filled, errors, changed = imputed(
+        source, model, cells=cells, bad_cells=bad_cells, with_errors=return_std
+    )
     out = rebuilt(X, source, filled, changed)
     return (out, errors) if return_std else out
 
 
 def imputed(
-    source: RowSource, model: Completion, with_errors: bool = False
+    source: RowSource,
+    model: Completion,
+    *,
+    cells: bool = False,
+    bad_cells: bool = False,
+    with_errors: bool = False,
 ) -> tuple[Floats, Floats, Mask]:
-    """Rows (n, d) with their holes filled, standard errors of these, and features that had some."""
+    """Rows (n, d) with their holes filled, standard errors of these, and features that had some.
+
+    With `cells`, bad cells have no part in what a hole is filled with, and stay as they are; with
+    `bad_cells` they are holes, too.
+    """
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-        missing = xp.isnan(block)
-        f = model.fitted(xp, block)
-        out = xp.where(missing, model.in_unit(xp, f.values), block)
-        holes = (xp.sum(xp.astype(missing, xp.float64), axis=0),)
+        good = block
+        if cells or bad_cells:
+            good = xp.where(judged_cells(xp, model, block)[1], np.nan, block)
+        holes = xp.isnan(good if bad_cells else block)
+        f = model.fitted(xp, good)
+        out = xp.where(holes, model.in_unit(xp, f.values), block)
+        counts = (xp.sum(xp.astype(holes, xp.float64), axis=0),)
         if not with_errors:
-            return (out,), holes
-        return (out, xp.where(missing, errors_of(xp, model, f.observed), 0.0)), holes
+            return (out,), counts
+        return (out, xp.where(holes, errors_of(xp, model, f.observed), 0.0)), counts
 
-    per_row, (holes,) = source.sweep(kernel)
-    return per_row[0], per_row[1] if with_errors else np.zeros((0, 0)), holes > 0
+    per_row, (counts,) = source.sweep(kernel)
+    return per_row[0], per_row[1] if with_errors else np.zeros((0, 0)), counts > 0
 
 
 def errors_of(xp: Any, model: Completion, observed: Array) -> Array:

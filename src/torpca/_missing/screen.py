@@ -9,17 +9,17 @@ import numpy as np
 from scipy.stats import chi2
 
 from torpca._missing.cells import MOST
-from torpca._sources import RowSource
-from torpca._sources.base import Array, Floats, place, to_numpy
-from torpca._stats.draw import some_rows
-from torpca._stats.neighbours import predictors
-from torpca._stats.one_step import (
+from torpca._missing.neighbours import predictors
+from torpca._missing.one_step import (
     ROUNDING,
     one_step_locations,
     one_step_scales,
     robust_slopes,
     weights_if_any,
 )
+from torpca._sources import RowSource
+from torpca._sources.base import Array, Floats, place, to_numpy
+from torpca._stats.draw import some_rows
 
 # Share of good cells within the cut-off.
 QUANTILE = 0.99

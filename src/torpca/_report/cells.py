@@ -62,8 +62,8 @@ def map_words(cells: CellMap) -> str:
     return (
         "Each line is a row, each column a feature. A cell has a colour if it is not what the "
         "other cells of its row let expect: the stronger, the farther. From "
-        f"{CUT:g} standard deviations on it is bad; of good cells one in two thousand is. Columns "
-        "too narrow to be told apart share one, coloured by the farthest of their cells. "
+        f"{CUT:g} standard deviations on it is bad; of Gaussian good cells one in two thousand is. "
+        "Columns too narrow to be told apart share one, coloured by the farthest of their cells. "
         f"From the top: {listed(phrases)}."
     )
 

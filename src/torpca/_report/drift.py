@@ -42,8 +42,8 @@ def baseline_words(answer: Answer) -> list[str]:
     base = answer.baseline
     if base is None:
         return [
-            f"{now} of the rows are flagged now. How many were at the fit is not known; of good "
-            "rows about one in a hundred is."
+            f"{now} of the rows are flagged now. How many were at the fit is not known. Of good "
+            f"rows about {percent(1 - answer.limit)} are beyond a limit."
         ]
     return [
         f"{now} of the rows are flagged now, {percent(base.share)} at the fit "

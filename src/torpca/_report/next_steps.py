@@ -7,6 +7,8 @@ from pathlib import PurePath
 from typing import Any
 
 from torpca._answer import Answer
+from torpca._report.encode import text
+from torpca._words import whole
 
 # Options of `torpca fit` without a value, and those that a fit to the good rows needs as well.
 FLAGS = {
@@ -44,9 +46,8 @@ def next_section(answer: Answer) -> str:
         if there
     )
     why = (
-        "<p>The flagged rows had no part in this fit, so a fit without them changes little. Use it "
-        "for another method, or to leave out rows of your choice: the Python code leaves out the "
-        "selected rows or, if none is selected, all flagged rows.</p>"
+        f"<p>{text(part_words(answer))}The Python code leaves out the selected rows or, if none is "
+        "selected, all flagged rows.</p>"
         if refit
         else ""
     )
@@ -57,6 +58,19 @@ def next_section(answer: Answer) -> str:
         '<label for="next-text" class="quiet">What was copied</label>'
         '<textarea id="next-text" rows="3" readonly spellcheck="false" hidden></textarea></section>'
     )
+
+
+def part_words(answer: Answer) -> str:
+    """Whether flagged rows had a part in the fit, with a space behind; empty if unknown."""
+    m, part = len(answer.extreme), answer.flagged_in_fit
+    if part is None:
+        return ""
+    if m == 1:
+        return f"The flagged row had {'a' if part else 'no'} part in this fit. "
+    if part == 0:
+        return "None of the flagged rows had a part in this fit. "
+    which = f"All {whole(m)}" if part == m else f"{whole(part)} of the {whole(m)}"
+    return f"{which} flagged rows had a part in this fit, which may be another without them. "
 
 
 def refit_commands(answer: Answer) -> str:

@@ -52,7 +52,10 @@ def headline(answer: Answer) -> str:
         which = f"{whole(m)} of {counted(n, 'new row')}{share} {'is' if m == 1 else 'are'}"
         which = which if m else f"None of {whole(n)} new rows is"
         then = "" if answer.baseline is None else f"; at the fit {percent(answer.baseline.share)}"
-        return f"{which} beyond the limits of the model{then}{' were' if then else ''}."
+        how = "flagged" if set_by_hand(answer) else "beyond the limits of the model"
+        return f"{which} {how}{then}{' were' if then else ''}."
+    if m == 0 and set_by_hand(answer):
+        return f"None of {counted(n, 'row')} is flagged, by the share that was set."
     if m == 0:
         judged = " that can be judged" if len(answer.unknown) else ""
         rows = counted(answer.n_judged, "row")
@@ -75,8 +78,8 @@ def second_sentence(answer: Answer) -> str:
         return MODEL_OF_OTHERS if answer.new else variance_words(answer)
     if by_chance(answer):
         return (
-            "About one good row in a hundred is beyond a limit: look at the most extreme rows "
-            "before you call any row bad."
+            f"About {percent(1 - answer.limit)} of good rows are beyond a limit: look at the most "
+            "extreme rows before you call any row bad."
         )
     explained = [cause for cause in answer.causes if cause.words != NOT_EXPLAINED]
     if not explained:
@@ -105,8 +108,8 @@ def lead(answer: Answer) -> list[str]:
     sentences = []
     if by_chance(answer) and len(answer.extreme):
         sentences.append(
-            "The limits are such that about one good row in a hundred is beyond one of them. Look "
-            "at the most extreme rows before you call any row bad."
+            f"The limits are such that about {percent(1 - answer.limit)} of good rows are beyond "
+            "one of them. Look at the most extreme rows before you call any row bad."
         )
     if set_by_hand(answer):
         sentences.append(
@@ -136,18 +139,17 @@ def ordinary_words(answer: Answer) -> str:
     share = percent(float(np.sum(answer.plain_explained)))
     same = f"Ordinary PCA of all rows describes {share} of their variance with as many"
     if answer.angle <= NEARLY:
-        hardly = ": the flagged rows hardly change it" if len(answer.extreme) else ""
-        return f"{same}, in nearly the same directions ({apart} apart at most){hardly}."
+        return f"{same}, in nearly the same directions ({apart} apart at most)."
     if not len(answer.extreme) or answer.rank.gap < UNCLEAR:
         return (
             f"{same}, in directions up to {apart} away. The last component is hardly stronger than "
             "the next one, so a large angle need not mean much."
         )
     if answer.angle <= ROUGHLY:
-        return f"{same}, in directions up to {apart} away: the flagged rows turn it noticeably."
+        return f"{same}, in directions up to {apart} away. It counts the flagged rows as well."
     return (
-        f"{same}, but in directions up to {apart} away: the flagged rows pull it towards "
-        "themselves, and its components say little about the others."
+        f"{same}, but in directions up to {apart} away. It counts the flagged rows as well, and at "
+        "least one of its directions lies mostly outside the components of the good rows."
     )
 
 
@@ -193,13 +195,13 @@ def rank_words(answer: Answer) -> list[str]:
         return ["More than half of the rows are the same, so there is no component."]
     elif choice.rule == "gap":
         why = (
-            f"{gap}. Noise is about equally strong in all directions, so a drop of eight times or "
-            f"more marks where the signal ends: {k}."
+            f"{gap}. A drop of eight times or more is taken for the end of the signal, because "
+            f"noise is often about equally strong in all directions: {k}."
         )
     elif choice.rule == "exact":
         why = (
             f"More than half of the rows lie in {counted(choice.rank, 'direction')} up to "
-            "rounding: these rows have no noise, and the number is certain."
+            "rounding, so these rows have no noise."
         )
     elif choice.rule == "edge":
         why = (
@@ -285,11 +287,11 @@ def assumptions(answer: Answer) -> list[str]:
     """What the method takes for granted, whatever the data."""
     limits, unit = answer.cutoffs, "scaled columns" if answer.scaled else "data"
     return [
-        "More than half of the rows are good, and lie near one common set of directions. No method "
-        "can tell good from bad if the bad rows are the majority.",
+        "More than half of the rows are good, and lie near one common set of directions. If the "
+        "bad rows are the majority, they may be taken for the good ones.",
         f"The score limit is {figures(limits['score'])} standard deviations, and the orthogonal "
         f"limit {figures(limits['orthogonal'])} in the unit of the {unit}. If the good rows are "
-        "Gaussian, one in two hundred of them exceeds each.",
+        f"Gaussian, about {percent((1 - answer.limit) / 2)} of them exceed each.",
         "A flagged row is unusual, which need not mean wrong: whether to correct it, leave it out "
         "or study it is for you to say.",
     ]

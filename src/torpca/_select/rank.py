@@ -18,6 +18,8 @@ SHARE = 0.9
 MOST_BY_SHARE, ROWS_PER_DIRECTION = 20, 10
 # No gap is looked for beyond this many directions, or beyond half of those there are.
 MOST_BY_GAP = 50
+# Digits after the point of the shares and ratios that are compared: rounding changes later ones.
+DIGITS = 6
 # Variances below this share of the largest are rounding.
 ROUNDING = 1e-13
 
@@ -70,14 +72,14 @@ def choose_rank(rule: RankRule, variances: Floats, n_rows: int | None = None) ->
     if rule.given is not None:
         return choice_of(rule.given, "given", v)
     wanted = SHARE if rule.share is None else rule.share
-    explained = np.cumsum(v) / np.sum(v) if v[0] > 0 else np.ones(1)
+    explained = np.round(np.cumsum(v) / np.sum(v), DIGITS) if v[0] > 0 else np.ones(1)
     by_share = min(int(np.searchsorted(explained, wanted * (1 - 1e-12))) + 1, len(v))
     if rule.share is not None:
         return choice_of(by_share, "share", v)
     n_rows = ROWS_PER_DIRECTION * len(v) if n_rows is None else n_rows
     most = min(MOST_BY_GAP, len(v) // 2, max(1, (n_rows // 2 - 1) // 2))
     if most >= 1:
-        gaps = v[:most] / v[1 : most + 1]
+        gaps = np.round(v[:most] / v[1 : most + 1], DIGITS)
         at = int(np.argmax(gaps))
         if gaps[at] >= DECISIVE_GAP:
             return choice_of(at + 1, "gap", v)

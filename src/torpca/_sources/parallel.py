@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
@@ -122,7 +123,8 @@ def _begun(
     system allows no more of them.
     """
     try:
-        return pool.submit(function, item)
+        # In the caller's context, where np.errstate says what NumPy is to warn of.
+        return pool.submit(copy_context().run, function, item)
     except RuntimeError:
         done: Future[Result] = Future()
         done.set_result(function(item))

@@ -52,6 +52,10 @@ class Along:
         scale[spread] = np.maximum(scale[spread], lines.side[spread])
         return cls(center, scale)
 
+    def in_unit(self, unit: float) -> Along:
+        """The same of projections that are `unit` times these."""
+        return Along(self.center * unit, self.scale * unit)
+
     def z(self, P: Array, xp: Any = np) -> Array:
         """Largest standard deviations of each row along one of the directions."""
         if P.shape[1] == 0:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
-from torpca._tuning import tuning
 
 
 def merged_copies(Y: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -30,18 +30,3 @@ def capped(counts: Floats) -> Floats:
     if 2 * float(np.sum(counts[counts > most])) >= float(np.sum(counts)):
         return counts
     return np.minimum(counts, most)
-
-
-def without_heaps(R: Floats, weights: Floats) -> Floats:
-    """Weights (n,) in which no heap of equal rows, told by their residuals R (n,), counts as many.
-
-    Rows in the subspace, without a residual, need not be equal.
-    """
-    unit = float(np.median(R[R > 0])) if np.any(R > 0) else 1.0
-    # To the digits in which equal rows have equal residuals.
-    _, copies = np.unique(np.float32(np.minimum(R / unit, 1e30)), return_inverse=True)
-    counts = np.bincount(copies, weights).astype(np.float64)
-    share: Floats = capped(counts) / np.maximum(counts, 1e-300)
-    fewer = weights * share[copies]
-    votes: Floats = np.where(R > 0, fewer, weights)
-    return votes

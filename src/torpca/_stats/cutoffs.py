@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from torpca._robust.tuning import tuning
 from torpca._sources.base import Array, Floats
-from torpca._tuning import tuning
 
 # Cubed roots of squares are Gaussian only about: their tail may hold a fifth more.
 ABOUT = 1.2

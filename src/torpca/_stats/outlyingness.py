@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
 from torpca._stats.lines import EQUAL, describe_lines, rows_for_all
-from torpca._tuning import tuning
 
-# Good rows are no longer than this, in the unit of the sample.
+# Good rows are no longer than this, in the unit of the part.
 LONGEST = 1e3
 # Directions looked at together: so many fit in a processor's cache.
 AT_A_TIME = 64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,10 @@ class Precision:
     """Degrees of freedom f of the squared residuals of rows of one level."""
     size: float
     """Root of the mean of the squared residuals: their squares may be beyond every float."""
+
+    def in_unit(self, unit: float) -> Precision:
+        """The same of residuals that are `unit` times these."""
+        return replace(self, size=self.size * unit)
 
     def weights(self, R: Array) -> Array:
         """Weight of rows with residuals R (n,), between 0 and 1."""

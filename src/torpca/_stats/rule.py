@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from torpca._robust.tuning import tuning
 from torpca._sources.base import Array, Floats
 from torpca._stats.along import Along
 from torpca._stats.cutoffs import cutoff, cutoff_of_largest, taper
 from torpca._stats.lines import SETTLED
 from torpca._stats.spread import Spread
-from torpca._tuning import tuning
 
 # A row that nearly spans a direction by itself has no residual to speak of; its studentised
 # residual is not allowed to divide by less.
@@ -21,8 +21,6 @@ LEAST_FREE = 1e-3
 LEVEL_RATIO = 1.4
 # Rows for each direction beyond the subspace, at least, to look along some of them.
 ROWS_PER_DIRECTION = 3
-# Margins are wider by as many standard deviations of a share of the rows.
-ROUGH = 8.0
 
 
 def free_part(h: Array, keep: Array, xp: Any = np) -> Array:
@@ -55,46 +53,24 @@ def to_level(cut: float, least: float) -> float:
     return min(float(least * LEVEL_RATIO**steps), tuning().farthest)
 
 
-def rough_by(n_rows: float) -> float:
-    """Power of the margins between two subspaces: of few rows all variances are rough."""
-    return float(1 + ROUGH / np.sqrt(n_rows))
-
-
-def much_closer(a: float, b: float, n_rows: float, rank: int) -> bool:
-    """Whether half of the rows are clearly nearer to one subspace than to another.
-
-    Their root-mean-square distances are `a` and `b`. A subspace of as many dimensions as it was
-    fitted to rows is near them whatever they are: `n_rows` must be several times its `rank`.
-    """
-    t = tuning()
-    return n_rows >= t.rows_per_dimension * rank and t.closer ** rough_by(n_rows) * a < b
-
-
 @dataclass(frozen=True)
 class Cutoffs:
     """Standard deviations from which on a row has no weight."""
 
     residual: float = np.inf
     along: float = np.inf
-    inside: float = np.inf
 
-    def for_all_rows(self) -> Cutoffs:
+    def widened(self) -> Cutoffs:
         """The same for iterations on all rows, in which good rows should not be lost for nothing.
 
         The cut-offs of the start are as small as a start needs that has to be clean.
         """
         t = tuning()
-        return Cutoffs(
-            to_level(self.residual, t.least), to_level(self.along, t.least_along), self.inside
-        )
+        return Cutoffs(to_level(self.residual, t.least), to_level(self.along, t.least_along))
 
     def tightened(self, other: Cutoffs) -> Cutoffs:
         """The smaller of each: a cut-off that was found stays."""
-        return Cutoffs(
-            min(self.residual, other.residual),
-            min(self.along, other.along),
-            min(self.inside, other.inside),
-        )
+        return Cutoffs(min(self.residual, other.residual), min(self.along, other.along))
 
 
 @dataclass(frozen=True)
@@ -102,8 +78,7 @@ class Rule:
     """How a row is weighed, given its distances.
 
     Its weight is a product of two: by its residual, and by its place along the next principal
-    directions. Rows far out inside the subspace are looked at once (`torpca._robust.leverage`);
-    `cuts.inside` is finite if they are off it.
+    directions.
     """
 
     residual: Spread
@@ -124,35 +99,35 @@ class Rule:
         """
         residual = Spread.of(R, weights, settled)
         found = Cutoffs(residual=cutoff(residual.z(R), weights))
-        if cuts is not None:
-            found = found.for_all_rows().tightened(cuts)
+        found = found.tightened(cuts) if cuts is not None else found
         nothing = np.zeros(0)
         return cls(residual, Along(nothing, nothing), found)
 
-    def with_next(
-        self, P: Floats, near: Floats, settled: float = SETTLED, *, on_all: bool = False
-    ) -> Rule:
+    def with_next(self, P: Floats, near: Floats, settled: float = SETTLED) -> Rule:
         """The same with the next directions, given projections P (n, q) and weights `near` (n,)."""
         along = Along.of(P, near, settled)
         said = int(np.count_nonzero(np.isfinite(along.scale)))
         if not said:
             return replace(self, along=along)
         found = Cutoffs(along=cutoff_of_largest(along.z(P), near, said))
-        if on_all:
-            found = found.for_all_rows()
         return replace(self, along=along, cuts=self.cuts.tightened(found))
+
+    def in_unit(self, unit: float) -> Rule:
+        """The same of rows that are `unit` times these."""
+        return Rule(self.residual.in_unit(unit), self.along.in_unit(unit), self.cuts)
 
     def near(self, R: Floats) -> Floats:
         """Weight (n,) by the residual alone."""
         return taper(self.residual.z(R), self.cuts.residual)
 
-    def on_subspace(self, R: Floats, P: Floats) -> Floats:
-        """Weight (n,) by the residual, and along the next directions."""
-        w = self.near(R)
-        return w * taper(self.along.z(P), self.cuts.along) if np.isfinite(self.cuts.along) else w
+    def beside(self, P: Floats) -> Floats:
+        """Weight (n,) by the place along the next directions alone."""
+        if not np.isfinite(self.cuts.along):
+            return np.ones(len(P))
+        return taper(self.along.z(P), self.cuts.along)
 
     def weights(self, xp: Any, squares: Array, P: Array) -> tuple[Array, Array]:
-        """`near` and `on_subspace` in any library, of a fit that is not exact.
+        """`near`, and that times `beside`, in any library, of a fit that is not exact.
 
         Given squares of studentised residuals.
         """

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
+from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
 from torpca._stats.copies import merged_copies
 from torpca._stats.cutoffs import taper
@@ -16,7 +17,6 @@ from torpca._stats.draw import some_rows
 from torpca._stats.lines import weights_of_nearest
 from torpca._stats.outlyingness import outlyingness, pair_projections
 from torpca._stats.spread import Spread
-from torpca._tuning import tuning
 
 MAX_REWEIGHTINGS = 50
 # Weights have settled when none of them changes by more.
@@ -80,9 +80,9 @@ def robust_scatter(
         spread = Spread.of(distances[judges], weights[judges], settled / 100)
         u = weights * taper(spread.z(distances), FAR_OUT)
         if not _spans(Y, u):  # most rows are one point along an axis: no measure for the others
-            return Scatter(*_moments(Y, weights, center), weights, EXACT)
+            return Scatter(*moments(Y, weights, center), weights, EXACT)
         still = np.max(np.abs(u - w)) <= settled * np.max(weights)
-        w, now = u, _moments(Y, u, center)
+        w, now = u, moments(Y, u, center)
         if still:
             break
     return Scatter(now[0], factor * now[1], w, spread)
@@ -104,7 +104,7 @@ def tightest_half(
     rows = np.flatnonzero(weights > 0) if rows is None else rows
     S, w = merged_copies(Y[rows], weights[rows])
     if len(S) < tuning().rows_per_dimension * Y.shape[1]:
-        return _moments(Y, weights, center)
+        return moments(Y, weights, center)
     # Steps on all rows begin where those on a few have ended.
     some = slice(None, None, 1 + len(S) // PAIR_ROWS)
     P = pair_projections(S[some], w[some], tuning().scatter_pairs, rng)
@@ -113,7 +113,7 @@ def tightest_half(
     if len(half) < len(S):
         half = weights_of_nearest(mahalanobis(S, *now), w, share)
         half, now = _concentrated(S, w, half, center, share, LAST_STEPS)
-    return now if _spans(S, half) else _moments(Y, weights, center)
+    return now if _spans(S, half) else moments(Y, weights, center)
 
 
 def _concentrated(
@@ -121,7 +121,7 @@ def _concentrated(
 ) -> tuple[Floats, tuple[Floats, Floats]]:
     """Weights (m,) of a half of rows S (m, k), and its moments, after concentration steps."""
     for _ in range(steps):
-        now, before = _moments(S, half, center), half
+        now, before = moments(S, half, center), half
         half = weights_of_nearest(mahalanobis(S, *now), w, share)
         if np.array_equal(half, before):
             break
@@ -141,7 +141,7 @@ def mahalanobis(Y: Floats, center: Floats, covariance: Floats) -> Floats:
     return sizes * np.linalg.norm(Z / sizes[:, None], axis=1)
 
 
-def _moments(Y: Floats, w: Floats, center: bool) -> tuple[Floats, Floats]:
+def moments(Y: Floats, w: Floats, center: bool) -> tuple[Floats, Floats]:
     total = np.sum(w)
     mean = (w @ Y) / total if center else np.zeros(Y.shape[1])
     C = Y - mean
@@ -153,7 +153,7 @@ def _spans(Y: Floats, w: Floats) -> bool:
     """Whether the weighted rows spread in all directions, none a millionth of the others."""
     if np.count_nonzero(w) <= Y.shape[1]:
         return False
-    _, C = _moments(Y, w, True)
+    _, C = moments(Y, w, True)
     size = np.sqrt(np.diag(C))
     if np.any(size <= ROUNDING * np.max(np.abs(Y[w > 0]), axis=0)):
         return False

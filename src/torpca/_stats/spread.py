@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,10 @@ class Spread:
     def at(self, z: float) -> float:
         """Distance that is `z` standard deviations from the location."""
         return self.unit * max(self.location + z * self.scale, 0.0) ** 1.5
+
+    def in_unit(self, unit: float) -> Spread:
+        """The same of distances that are `unit` times these."""
+        return replace(self, unit=self.unit * unit)
 
     def z_of_squares(self, squares: Array, xp: Any = np) -> Array:
         """`z` of distances given by their squares, of a fit that is not exact, in any library."""

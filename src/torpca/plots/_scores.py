@@ -163,7 +163,7 @@ class ScoresDisplay:
             components = (1, 2) if k >= 2 else (1,)
         chosen = known_components(components, k)
         _, orthogonal, types = distances_and_types(it)
-        scores = np.asarray(to_numpy(model.transform(it.X)), dtype=np.float64)
+        scores = np.asarray(to_numpy(model._coordinates(it.X)), dtype=np.float64)
         same_length(len(scores), ids=ids)
         compared = plain_scores_of(it) if plain else {}
         return cls(

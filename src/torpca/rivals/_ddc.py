@@ -10,15 +10,15 @@ import numpy.typing as npt
 from scipy.stats import chi2
 
 from torpca._core.problem import check_count, check_real
-from torpca._sources import RowSource, as_source
-from torpca._sources.base import Floats
-from torpca._stats.neighbours import predictors
-from torpca._stats.one_step import (
+from torpca._missing.neighbours import predictors
+from torpca._missing.one_step import (
     ROUNDING,
     one_step_locations,
     one_step_scales,
     robust_slopes,
 )
+from torpca._sources import RowSource, as_source
+from torpca._sources.base import Floats
 from torpca.rivals._gaps import check_cells
 
 # With fewer rows neither scales nor correlations mean much.

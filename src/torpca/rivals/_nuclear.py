@@ -16,6 +16,8 @@ from torpca._sources.base import Floats
 MEMORY = 4
 # The past steps are nearly parallel towards the end; this share of their size keeps them apart.
 RIDGE = 1e-10
+# A change of F that is this share of F is rounding: divided by it, a step would lead anywhere.
+STILL = 1e-12
 # The penalty is looked at every so many iterations of the first ones. Later it stays as it is, for
 # with a penalty that keeps changing the iterations need not converge.
 LOOK_EVERY, LOOK_UNTIL = 10, 100
@@ -174,7 +176,9 @@ class Extrapolation:
         ahead = W + F
         self.plain, self.gap = None, gap
         if self.last is not None:
-            self.remember(W - self.last[0], F - self.last[1])
+            change = F - self.last[1]
+            if float(np.linalg.norm(change)) > STILL * gap:
+                self.remember(W - self.last[0], change)
         self.last = W, F
         size = float(np.trace(self.G))
         if size > 0.0:

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
+from torpca._missing.one_step import robust_slopes, there, times
 from torpca._sources.base import Floats
-from torpca._stats.one_step import robust_slopes, there, times
 
 # Numbers are themselves up to START, and fall to zero at END (Raymaekers and Rousseeuw 2021).
 START, END = 1.5, 4.0

@@ -1,4 +1,4 @@
-"""Halves of the sample that may be good rows only."""
+"""Halves of the part that may be good rows only."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from torpca._sample.draw import Sample
-from torpca._sample.fit import sample_part
+from torpca._core.gram import top_of_gram
+from torpca._robust.part import Part
+from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
 from torpca._stats.groups import axes_of_extreme_kurtosis, best_split
-from torpca._stats.lines import EQUAL, weighted_quantile
-from torpca._stats.outlyingness import LONGEST, Outlyingness, outlyingness, pair_projections
-from torpca._tuning import tuning
+from torpca._stats.lines import EQUAL, weighted_quantile, weights_of_nearest
+from torpca._stats.outlyingness import LONGEST, outlyingness, pair_projections
 
 # Rows by which tries are judged at first. Tries go on by the distance of half of them, and by that
 # of more than half: bad rows on a line lie in every subspace through one of them, and with the good
@@ -24,50 +24,58 @@ ROUNDED_SQUARE = 1e-12
 SMALLEST_SIDE = 0.3
 
 
-def least_outlying(sample: Sample, rng: np.random.Generator) -> Iterator[tuple[str, Floats]]:
-    """Halves that are least outlying along pairs of rows (Stahel 1981, Donoho 1982), by two scales.
+def least_outlying(part: Part, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The halves that are least outlying along pairs of rows (Stahel 1981, Donoho 1982).
 
-    The more trusted one comes first.
+    By two scales: the more trusted one comes first.
     """
-    P = pair_projections(sample.Z, sample.weights, tuning().n_pairs, rng, sample.products)
-    found = outlyingness(P, sample.weights)
-    yield "pairs", found.nearest_half(sample.weights)
-    yield "strict", found.strictly().nearest_half(sample.weights)
+    P = pair_projections(part.Z, part.votes, tuning().n_pairs, rng)
+    found = outlyingness(P, part.votes)
+    return found.nearest_half(part.votes), found.strictly().nearest_half(part.votes)
 
 
-def sides(sample: Sample, core: Floats, rng: np.random.Generator) -> Iterator[tuple[str, Floats]]:
+def sides(part: Part, core: Floats, rng: np.random.Generator) -> Iterator[Floats]:
     """Both sides of the axes of least kurtosis of the rows of weights `core` (m,).
 
     Two groups of like size make the kurtosis of the axis that joins them small (Pena and Prieto
     2001): one of them may be all good.
     """
     count = min(tuning().n_axes, int(np.count_nonzero(core)) // 10)
-    Y = sample_part(sample, core).sphered(count) if count else sample.Z[:, :0]
+    Y = sphered(part, core, count)
     if Y.shape[1] == 0:
         return
     P, kurtosis = axes_of_extreme_kurtosis(Y, core, rng)
     for j in np.argsort(kurtosis, kind="stable")[:2]:
         above = best_split(P[:, j], core).above
         for side in (np.where(above, 0.0, core), np.where(above, core, 0.0)):
-            if np.sum(side) >= SMALLEST_SIDE * np.sum(sample.weights):
-                yield "side", side
+            if np.sum(side) >= SMALLEST_SIDE * part.total:
+                yield side
 
 
-def nearest_to_subsets(
-    sample: Sample, rank: int, rng: np.random.Generator
-) -> Iterator[tuple[str, Floats]]:
+def sphered(part: Part, core: Floats, count: int) -> Floats:
+    """Rows (m, count) in deviations along the leading principal axes of those of weights `core`."""
+    w = core / np.sum(core)
+    C = part.Z - w @ part.Z if part.center else part.Z
+    B = C * np.sqrt(w)[:, None]
+    V, s = top_of_gram(B.T @ B, count) if count else (C[:0].T, np.zeros(0))
+    there = s**2 > EQUAL * s[0] ** 2 if count else np.zeros(0, dtype=bool)
+    Y: Floats = C @ (V[:, there] / s[there])
+    return Y
+
+
+def nearest_to_subsets(part: Part, rank: int, rng: np.random.Generator) -> Iterator[Floats]:
     """Halves nearest to subspaces through few rows, the best of many tries.
 
     Rows of two subspaces look alike along every single direction. A few rows that are all of one
     kind, and of some hundred tries one is, show it (RANSAC, Fischler and Bolles 1981).
     """
-    t, Z, weights = tuning(), sample.Z, sample.weights
+    t, Z, votes, center = tuning(), part.Z, part.votes, int(part.center)
     if rank > t.subset_rank or rank >= min(Z.shape):
         return
-    chance = np.cumsum(weights) / np.sum(weights)
-    rows = np.searchsorted(chance[:-1], rng.random((t.n_subsets, rank + sample.center)))
-    starts = Z[rows[:, 0]] if sample.center else np.zeros((t.n_subsets, Z.shape[1]))
-    V = np.linalg.qr((Z[rows[:, int(sample.center) :]] - starts[:, None]).transpose(0, 2, 1))[0]
+    chance = np.cumsum(votes) / np.sum(votes)
+    rows = np.searchsorted(chance[:-1], rng.random((t.n_subsets, rank + center)))
+    starts = Z[rows[:, 0]] if center else np.zeros((t.n_subsets, Z.shape[1]))
+    V = np.linalg.qr((Z[rows[:, center:]] - starts[:, None]).transpose(0, 2, 1))[0]
     S = Z[np.searchsorted(chance[:-1], (np.arange(JUDGES) + 0.5) / JUDGES)]
     # ||c||^2 - ||V'c||^2 with c = x - start: good enough to tell which tries are worth a look.
     squares = np.sum(np.square(S), axis=1)[:, None] - 2 * S @ starts.T
@@ -83,17 +91,17 @@ def nearest_to_subsets(
     for i in best:
         C = Z - starts[i]
         R = np.linalg.norm(C - (C @ V[i]) @ V[i].T, axis=1)
-        if weighted_quantile(R, weights, 0.5) <= EQUAL:
+        if weighted_quantile(R, votes, 0.5) <= EQUAL:
             # All of them are in it, and half of few points may span less.
-            yield "subsets", np.where(R <= EQUAL, weights, 0.0)
+            yield np.where(R <= EQUAL, votes, 0.0)
         else:
-            yield "subsets", Outlyingness(np.zeros(len(Z)), R, R).nearest_half(weights)
+            yield weights_of_nearest(R, votes)
 
 
-def without_long_rows(sample: Sample, half: Floats) -> Floats:
+def without_long_rows(part: Part, half: Floats) -> Floats:
     """A half (m,) without rows beside which all others would lie in one point, up to rounding.
 
     Unless that is most of it.
     """
-    shorter = np.where(np.max(np.abs(sample.Z), axis=1, initial=0.0) <= LONGEST, half, 0.0)
+    shorter = np.where(np.max(np.abs(part.Z), axis=1, initial=0.0) <= LONGEST, half, 0.0)
     return shorter if 2 * np.sum(shorter) > np.sum(half) else half

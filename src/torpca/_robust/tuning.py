@@ -1,7 +1,6 @@
-"""Every number that was chosen: what it does, and the line of a benchmark that shows it.
+"""The numbers of the robust fit that were tuned, and what each of them does.
 
-`python -m benchmarks.ablation` halves and doubles each of them and prints what is lost and gained;
-its table is in docs/algorithm.md.
+`python -m benchmarks.ablation` halves and doubles each of them and prints what is lost and gained.
 """
 
 from __future__ import annotations
@@ -16,22 +15,15 @@ from typing import Any
 class Tuning:
     """Numbers of the robust fit that are choices, not consequences."""
 
-    # ---- the sample
-    sample_rows: int = 2000
-    """Rows of the sample, ..."""
-    sample_numbers: int = 200_000
-    """... fewer if they are long, to hold no more numbers than this, ..."""
-    fewest_rows: int = 600
-    """... but so many, ..."""
-    rows_per_direction: int = 10
-    """... and so many for each component asked for."""
+    # ---- the part
     most_copies: int = 10
     """A row that is there more often than this many times the middle one counts as that often."""
 
     # ---- candidate halves
     first_rows: int = 600
-    """Rows of the sample on which they are found, at least twice `rows_per_direction` for each
-    component."""
+    """Rows of the part on which they are found, ..."""
+    rows_per_direction: int = 20
+    """... at least so many for each component asked for."""
     n_pairs: int = 300
     """Directions through pairs of rows along which outlyingness is measured."""
     line_rows: int = 300
@@ -69,12 +61,16 @@ class Tuning:
     next_variance: float = 1.25
     """If there is one: how many times less its rows must vary along the next direction."""
     closer: float = 1.02
-    """If there is none: how many times nearer the nearest half of the rows must be."""
+    """... or how many times nearer the nearest half of the rows must be, if they vary no more."""
+    clearly: float = 1.04
+    """The same if there is no gap, ..."""
+    most: float = 0.6
+    """... where a candidate must keep this share of the rows, or as many as the other."""
 
     # ---- leverage
-    leverage: float = 1.3
-    """Rows far out inside come back unless they leave the subspace this many times more than noise
-    does."""
+    tilt: float = 1.3
+    """Rows between the stricter and the wider cut-offs stay out if together they leave the subspace
+    this many times more than noise does."""
     inside: float = 0.75
     """Share of the rows near the subspace from which their scatter inside it is found."""
     scatter_pairs: int = 100
