@@ -2,7 +2,8 @@
 
 A part is switched off by a value of `Tuning` where there is one, else by a function put in place
 of another. A number is halved and doubled. A factor by which one thing must exceed another has its
-distance from 1 halved and doubled, and so has the taper; the majority its distance from a half.
+distance from 1 halved and doubled, and so has the taper; shares that are majorities have their
+distance from a half.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,8 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from torpca._robust import concentrate, settle, start
-from torpca._tuning import Tuning, tuned
+from torpca._robust import algorithm, choice, settle, start
+from torpca._robust.concentration import Candidate
+from torpca._robust.leverage import Leverage
+from torpca._robust.tuning import Tuning, tuned
+from torpca._stats.rule import Cutoffs
 
 # Numbers that are measured from another point than zero.
 MEASURED_FROM = {
@@ -23,7 +27,10 @@ MEASURED_FROM = {
     "gap": 1.0,
     "next_variance": 1.0,
     "closer": 1.0,
-    "leverage": 1.0,
+    "clearly": 1.0,
+    "most": 0.5,
+    "tilt": 1.0,
+    "inside": 0.5,
 }
 
 
@@ -41,29 +48,52 @@ class Change:
 
 
 @contextmanager
-def replaced(module: Any, name: str, other: Any) -> Iterator[None]:
-    """A function or a number of a module replaced by another for a while."""
-    before = getattr(module, name)
-    setattr(module, name, other)
+def replaced(holder: Any, name: str, other: Any) -> Iterator[None]:
+    """A function or a number of a module or a class replaced by another for a while."""
+    before = getattr(holder, name)
+    setattr(holder, name, other)
     try:
         yield
     finally:
-        setattr(module, name, before)
+        setattr(holder, name, before)
 
 
 def without_strict() -> AbstractContextManager[None]:
     """Least outlying halves without the one by the scale of the tightest half alone."""
     both = start.least_outlying
-
-    def one(*arguments: Any) -> Iterator[tuple[str, Any]]:
-        return (half for half in both(*arguments) if half[0] != "strict")
-
-    return replaced(start, "least_outlying", one)
+    return replaced(start, "least_outlying", lambda *arguments: both(*arguments)[:1])
 
 
-def without_bound() -> AbstractContextManager[None]:
-    """Iterations that may draw the subspace away from half of the rows."""
-    return replaced(settle, "much_closer", never)
+@contextmanager
+def without_line(applies: Callable[[Candidate, Candidate], bool]) -> Iterator[None]:
+    """A choice in which candidates that a line of it `applies` to are never tighter."""
+    tighter = choice.tighter
+
+    def other(a: Candidate, b: Candidate) -> bool:
+        return not applies(a, b) and tighter(a, b)
+
+    with replaced(choice, "tighter", other), replaced(start, "tighter", other):
+        yield
+
+
+def both_exact(a: Candidate, b: Candidate) -> bool:
+    """Whether most rows lie in either subspace up to rounding."""
+    return a.exact and b.exact
+
+
+def with_gap(a: Candidate, b: Candidate) -> bool:
+    """Whether there is a gap behind either of two subspaces."""
+    return not both_exact(a, b) and choice.has_gap(a, b)
+
+
+def without_gap(a: Candidate, b: Candidate) -> bool:
+    """Whether there is none."""
+    return not both_exact(a, b) and not choice.has_gap(a, b)
+
+
+def all_that_agree(part: Any, best: Candidate, rng: Any) -> Any:
+    """Rows of the best candidate, however far out inside the subspace."""
+    return Leverage(best.keep, np.zeros(len(best.keep)), np.inf)
 
 
 def never(*arguments: Any) -> bool:
@@ -73,6 +103,11 @@ def never(*arguments: Any) -> bool:
 
 def nothing(*arguments: Any) -> None:
     """Nothing, whatever was asked for."""
+
+
+def itself(cuts: Cutoffs) -> Cutoffs:
+    """Cut-offs as they are."""
+    return cuts
 
 
 def scaled(name: str, factor: float) -> Any:
@@ -88,15 +123,23 @@ def scaled(name: str, factor: float) -> Any:
 OFF = (
     Change('candidate "strict"', "off", without_strict),
     Change('candidate "side"', "off", partial(tuned, n_axes=0)),
-    Change('candidate "subsets"', "off", partial(tuned, n_subsets=0)),
+    Change('candidate "subsets"', "off", partial(tuned, subset_rank=0)),
     Change("end where noise is left", "off", partial(replaced, start, "leaves_noise", never)),
-    Change("known candidates", "off", partial(replaced, concentrate, "alike", never)),
+    Change("choice", "off", partial(tuned, majority=2.0)),
+    Change("choice: majority", "off", partial(tuned, majority=0.0)),
+    Change("choice: both exact", "off", partial(without_line, both_exact)),
+    Change("choice: with a gap", "off", partial(without_line, with_gap)),
+    Change("choice: no gap", "off", partial(without_line, without_gap)),
+    Change("choice: three fifths", "off", partial(tuned, most=0.0)),
+    Change(
+        "leverage",
+        "off",
+        partial(replaced, algorithm, "tested_for_leverage", all_that_agree),
+    ),
+    Change("tilt", "off", partial(tuned, tilt=np.inf)),
+    Change("widened cut-offs", "off", partial(replaced, Cutoffs, "widened", itself)),
     Change("next directions", "off", partial(tuned, n_next=0)),
-    Change("choice by tightness", "off", partial(tuned, majority=2.0)),
-    Change("three fifths, no gap", "off", partial(replaced, start, "MORE_THAN_A_HALF", 0.0)),
-    Change("ellipsoid, no gap", "off", partial(replaced, start, "within_ellipsoid", nothing)),
-    Change("bound on iterations", "off", without_bound),
-    Change("leverage test", "off", partial(tuned, leverage=np.inf)),
+    Change("law of noise levels", "off", partial(replaced, settle, "precision_law", nothing)),
     Change("limit on copies", "off", partial(tuned, most_copies=np.inf)),
 )
 

@@ -2,21 +2,21 @@
 
 Run from the repository root:
 
-    python -m benchmarks.ablation                  # all changes, a quarter of an hour on two cores
+    python -m benchmarks.ablation                  # all changes, half an hour on two cores
     python -m benchmarks.ablation --quick          # on a tenth of the tables
     python -m benchmarks.ablation leverage ": off" # changes whose name contains one of these
 
 One thing is changed at a time (`benchmarks/_changes.py`) and all tables of `benchmarks/_cases.py`
 are fitted again. Numbers are halved and doubled; those that are a factor above 1 ("gap",
-"next_variance", "closer", "leverage") or a share below it ("taper") in their distance from 1, and
-"majority" in its distance from a half.
+"next_variance", "closer", "clearly", "tilt") or a share below it ("taper") in their distance from
+1, and majorities ("majority", "most", "inside") in their distance from a half.
 
 "lost" counts planted cells whose ratio to the oracle, the median of two seeds, is at most 1.1 as it
-is and above with the change, "gained" those the other way round. "real lost" and "real gained"
-count real sets, raw and standardised, in which the larger ROC-AUC of the two distances changes by
-more than 0.01. "raised" counts fits that ended with an error. "time" is the processor time of all
-fits beside that of the same fits as they are. The names of the cells, and all figures, are in the
-JSON.
+is and above with the change, "gained" those the other way round, on the same tables. "real lost"
+and "real gained" count real sets, raw and standardised, in which the larger ROC-AUC of the two
+distances changes by more than 0.01. "raised" counts fits that ended with an error. "time" is the
+processor time of all fits beside that of the same fits as they are. The names of the cells, and all
+figures, are in the JSON.
 """
 
 import argparse

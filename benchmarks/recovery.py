@@ -222,10 +222,14 @@ def clean(seeds: int = 5, laws: Sequence[str] = ("Gaussian", "t5", "uniform")) -
 # ---- rank ----------------------------------------------------------------------------------------
 
 
-def rank(seeds: int = 5, letters: str = "abcde") -> Iterator[Line]:
+def rank(
+    seeds: int = 5,
+    letters: str = "abcde",
+    fractions: tuple[float, ...] = (0.05, 0.2, 0.4, 0.45),
+) -> Iterator[Line]:
     """n_components="auto" on the cells of the first part with noise."""
     for family in letters:
-        for fraction in (0.05, 0.2, 0.4, 0.45):
+        for fraction in fractions:
             found = [
                 OutlierRobustPCA()
                 .fit(planted(family, 2000, 50, 5, fraction, NOISE, seed).X)

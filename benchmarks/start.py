@@ -4,10 +4,10 @@ Run from the repository root:
 
     python -m benchmarks.start
 
-The start is what is done on a sample before the iterations: candidate halves, concentration steps,
-choice, leverage test. Fits and PCA take turns; times are medians, ratios medians of the ratios of
-neighbours. "holds": at most 15 times PCA for the start at 2000 x 50 and 0.4 times at 150000 x 180,
-at most 5 times for the whole fit at 10000 x 200.
+The start is what is done before the iterations, on rows held in memory: candidate halves,
+concentration steps, the choice. Fits and PCA take turns; times are medians, ratios medians of the
+ratios of neighbours. "holds": at most 15 times PCA for the start at 2000 x 50 and 0.4 times at
+150000 x 180, at most 5 times for the whole fit at 10000 x 200.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from benchmarks._changes import replaced
 from benchmarks._report import report
 from benchmarks._timing import interleaved
 from torpca import OutlierRobustPCA
-from torpca._robust import settle
+from torpca._robust import algorithm
 from torpca.datasets import make_outlier_subspace
 
 # Rows, features, components; largest ratios to PCA of the start and of the fit.
@@ -37,7 +37,7 @@ def line(n: int, d: int, k: int, start: float, fit: float, repeats: int) -> dict
     """One table of rows with 5 % of bad ones."""
     X = make_outlier_subspace(n, d, k, 0.05, outliers="mixed", noise=0.01, random_state=0).X
     starts: list[float] = []
-    found = settle.find_start
+    found = algorithm.find_start
 
     def timed(*arguments: Any, **options: Any) -> Any:
         before = time.perf_counter()
@@ -46,7 +46,7 @@ def line(n: int, d: int, k: int, start: float, fit: float, repeats: int) -> dict
         finally:
             starts.append(time.perf_counter() - before)
 
-    with replaced(settle, "find_start", timed):
+    with replaced(algorithm, "find_start", timed):
         both = [lambda: PCA(k).fit(X), lambda: OutlierRobustPCA(k).fit(X)]
         times = interleaved(both, repeats)
     # The first fits only warm up.
