@@ -2,11 +2,17 @@
 
     python -m docs.hooks.pictures
 
-draws them again. In the site they take the colours of the page.
+draws them again, and prints what the words beside the wines must say. In the site pictures take the
+colours of the page.
+
+    python -m docs.hooks.pictures --draws 20
+
+says what becomes of the wines if other ones are drawn.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import warnings
 from pathlib import Path
@@ -17,6 +23,10 @@ import numpy as np
 from docs.hooks.figures import INK, in_page, style, svg_of
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
+HOME = ASSETS.parent / "index.md"
+# Wines among those of one grower that are of the others.
+FOREIGN = 10
+CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 IMAGE = re.compile(r"^!\[([^\]]+)\]\((assets/\w+\.svg)\)$", re.MULTILINE)
 
 
@@ -36,22 +46,22 @@ class Map(NamedTuple):
 # ---- wines ---------------------------------------------------------------------------------------
 
 
-def wines() -> tuple[Any, Any]:
-    """Measurements (58, 13) of 48 wines of one grower and 10 of others, and which the others are.
+def wines(own: int = 2, seed: int = 0) -> tuple[Any, Any]:
+    """Measurements (n, 13) of wines of one grower and ten of others, and which are others (n,).
 
-    From scikit-learn's wine data; the ten are drawn at random.
+    From scikit-learn's wine data; the ten are drawn at random. Grower 2 has 48 wines.
     """
     from sklearn.datasets import load_wine  # noqa: PLC0415 (only to draw)
 
     X, grower = load_wine(return_X_y=True)
-    rng = np.random.default_rng(0)
-    others = rng.choice(np.flatnonzero(grower != 2), 10, replace=False)
-    rows = np.concatenate([np.flatnonzero(grower == 2), others])
-    return X[rows], grower[rows] != 2
+    rng = np.random.default_rng(seed)
+    others = rng.choice(np.flatnonzero(grower != own), FOREIGN, replace=False)
+    rows = np.concatenate([np.flatnonzero(grower == own), others])
+    return X[rows], grower[rows] != own
 
 
-def ordinary_map(X: Any, k: int) -> Map:
-    """Outlier map of ordinary PCA of the standardised rows, with the usual limits.
+def ordinary_map(X: Any, k: int, of: Any = None) -> Map:
+    """Outlier map of ordinary PCA of the standardised rows, or of some `of` them, by usual limits.
 
     They are what one good Gaussian row in two hundred exceeds: of score distances by the chi-square
     law, of orthogonal distances by the Gaussian law of the cube roots of their squares (Hubert,
@@ -60,46 +70,110 @@ def ordinary_map(X: Any, k: int) -> Map:
     from scipy.stats import chi2, norm  # noqa: PLC0415 (only to draw)
     from sklearn.decomposition import PCA  # noqa: PLC0415
 
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    pca = PCA(k).fit(Z)
+    some = slice(None) if of is None else of
+    Z = (X - X[some].mean(axis=0)) / X[some].std(axis=0)
+    pca = PCA(k).fit(Z[some])
     scores = pca.transform(Z)
     inside = np.linalg.norm(scores / np.sqrt(pca.explained_variance_), axis=1)
     outside = np.linalg.norm(Z - pca.inverse_transform(scores), axis=1)
-    roots = outside ** (2 / 3)
+    roots = outside[some] ** (2 / 3)
     limit = (roots.mean() + norm.ppf(0.995) * roots.std()) ** 1.5
     return Map(inside, outside, (float(np.sqrt(chi2.ppf(0.995, k))), float(limit)))
 
 
-def robust_map(X: Any, k: int) -> Map:
-    """Outlier map of `OutlierRobustPCA`."""
-    from torpca import OutlierRobustPCA  # noqa: PLC0415
+def first_lines(page: str) -> str:
+    """The first Python code of a page: the lines that stand under the picture of the wines."""
+    code = CODE.search(page)
+    assert code is not None, "The page shows no Python code."
+    return code[1]
 
-    with warnings.catch_warnings():
-        # So few rows: some labels of the grower's own wines depend on the start.
-        warnings.filterwarnings("ignore", message="OutlierRobustPCA", category=RuntimeWarning)
-        model = OutlierRobustPCA(k, scale=True).fit(X)
+
+def model_of(lines: str, X: Any) -> Any:
+    """The `model` that lines of code make of rows X."""
+    names: dict[str, Any] = {"X": X}
+    exec(compile(lines, "docs/index.md", "exec"), names)
+    return names["model"]
+
+
+def robust_map(model: Any) -> Map:
+    """Outlier map of a fitted `OutlierRobustPCA`."""
     limits = model.cutoffs_["score"], model.cutoffs_["orthogonal"]
     return Map(model.score_distances_, model.orthogonal_distances_, limits)
 
 
+def maps_of_wines() -> tuple[dict[str, Map], Any]:
+    """Both maps by their names, torpca's by the lines on the home page; which wines are foreign."""
+    X, foreign = wines()
+    model = model_of(first_lines(HOME.read_text(encoding="utf-8")), X)
+    plain = ordinary_map(X, model.n_components_)
+    return {"Ordinary PCA": plain, "torpca": robust_map(model)}, foreign
+
+
+def counts(flagged: Any, foreign: Any) -> tuple[int, int]:
+    """How many foreign wines are flagged, and how many others."""
+    return int(flagged[foreign].sum()), int(flagged[~foreign].sum())
+
+
 def found(drawn: Map, foreign: Any) -> str:
     """How many foreign wines a map flags, and how many others, in words."""
-    flagged = drawn.flagged
-    return (
-        f"{flagged[foreign].sum()} of {foreign.sum()} found, {flagged[~foreign].sum()} false alarm"
-    )
+    hits, others = counts(drawn.flagged, foreign)
+    return f"{hits} of {foreign.sum()} found, {alarms(others)}"
+
+
+def alarms(n: int) -> str:
+    """`n` false alarms in words."""
+    return f"{n} false alarm{'' if n == 1 else 's'}"
+
+
+def wine_words() -> list[str]:
+    """What the README and the home page must say of the wines."""
+    from torpca import OutlierRobustPCA  # noqa: PLC0415 (only to draw)
+
+    drawn, foreign = maps_of_wines()
+    said = []
+    for who, one in drawn.items():
+        hits, others = counts(one.flagged, foreign)
+        said.append(f"{who} finds {hits} of the {FOREIGN}, with {alarms(others)}")
+    unscaled = OutlierRobustPCA().fit(wines()[0])
+    hits, _ = counts(robust_map(unscaled).flagged, foreign)
+    return [*said, f"`OutlierRobustPCA().fit(X)` finds {hits} of the {FOREIGN}"]
+
+
+def check_wine_words(page: str) -> None:
+    """An error unless a page says what the maps of the wines show."""
+    told = " ".join(page.split())
+    for words in wine_words():
+        assert words in told, f"The page with the wines does not say: {words}"
+
+
+def over_draws(n_draws: int) -> list[str]:
+    """What is found on average if other foreign wines are drawn, for each grower's own wines."""
+    lines, said = first_lines(HOME.read_text(encoding="utf-8")), []
+    for own in (2, 0, 1):
+        by_us, by_plain = [], []
+        for seed in range(n_draws):
+            X, foreign = wines(own, seed)
+            with warnings.catch_warnings():
+                # Of some draws labels depend on the start; here only their number is of interest.
+                warnings.filterwarnings("ignore", message="OutlierRobustPCA")
+                model = model_of(lines, X)
+            by_us.append(counts(robust_map(model).flagged, foreign))
+            by_plain.append(counts(ordinary_map(X, model.n_components_).flagged, foreign))
+        (ours, ours_false), (plain, plain_false) = np.mean(by_us, axis=0), np.mean(by_plain, axis=0)
+        said.append(
+            f"grower {own}: torpca {ours:.1f} of {FOREIGN} and {ours_false:.1f} false alarms, "
+            f"ordinary PCA {plain:.1f} and {plain_false:.1f}"
+        )
+    return said
 
 
 def wine_maps() -> Any:
     """Ordinary PCA and ours beside each other."""
     import matplotlib.pyplot as plt  # noqa: PLC0415 (only to draw)
 
-    X, foreign = wines()
+    maps, foreign = maps_of_wines()
     figure, axes = plt.subplots(1, 2, figsize=(9.0, 4.0))
-    for ax, name, drawn in [
-        (axes[0], "Ordinary PCA", ordinary_map(X, 2)),
-        (axes[1], "torpca", robust_map(X, 2)),
-    ]:
+    for ax, (name, drawn) in zip(axes, maps.items(), strict=True):
         for rows, words, look in [
             (~foreign, "48 wines of one grower", {"color": "C0", "s": 20}),
             (foreign, "10 wines of other growers", {"color": "C3", "s": 30, "marker": "D"}),
@@ -171,6 +245,8 @@ def draw(name: str) -> str:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Put pictures of the assets into the page itself, where they take its colours."""
     del page, config, files
+    if "assets/wine_maps.svg" in markdown:
+        check_wine_words(markdown)
 
     def shown(image: re.Match[str]) -> str:
         path = ASSETS.parent / image[2]
@@ -179,7 +255,19 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     return IMAGE.sub(shown, markdown)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Draw the pictures, or other wines."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    parser.add_argument("--draws", type=int, help="draw other foreign wines so many times")
+    draws = parser.parse_args().draws
+    if draws:
+        print(*over_draws(draws), sep="\n")
+        return
     for name in PICTURES:
         (ASSETS / f"{name}.svg").write_text(draw(name), encoding="utf-8")
         print(f"docs/assets/{name}.svg")
+    print(*wine_words(), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

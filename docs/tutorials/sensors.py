@@ -92,9 +92,9 @@ assert flagged[~faulty].mean() < 0.03
 #
 # ## Watch
 #
-# New readings are judged by the centre, the directions and the limits of the fit. The verdict on a
-# reading does not depend on other new readings. "Good leverage" means an unusual load at which all
-# sensors still agree. That is not a fault. Readings *off* the subspace are faults. Tomorrow the
+# New readings are judged by the centre, the directions and the limits of the model. The verdict on
+# a reading does not depend on other new readings. "Good leverage" means an unusual load at which
+# all sensors still agree. That is not a fault. Readings *off* the subspace are faults. Tomorrow the
 # bearing slowly gets hot, from reading 800 on.
 
 # %%
