@@ -49,12 +49,6 @@ def test_a_minority_is_never_tighter(other):
     assert not tighter(few, few)
 
 
-@pytest.mark.parametrize("other", [ONE, CLEAR])
-def test_a_minority_that_comes_first_gives_way_to_a_majority(other):
-    few = replace(other, share=0.5, half=0.01, next_variance=0.01)
-    assert best_of([few, other]) is other
-
-
 @pytest.mark.parametrize(("share", "wins"), [(0.86, True), (0.84, False), (0.7, False)])
 def test_of_two_exact_fits_one_must_leave_out_less_than_half_as_many_rows(share, wins):
     assert tighter(replace(EXACT, share=share), EXACT) == wins

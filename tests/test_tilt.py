@@ -7,8 +7,14 @@ from sklearn.decomposition import PCA
 from benchmarks._second import leverage
 from tests._shared import part_of
 from torpca import OutlierRobustPCA
+from torpca._options import Options
 from torpca._robust.beside import beside
+from torpca._robust.concentration import ROUGHLY
+from torpca._robust.leverage import Leverage
+from torpca._robust.settle import At, draws_away, on_part
 from torpca._robust.tilt import tilts
+from torpca._select.rank import RankRule
+from torpca._stats.lines import rms_of_half
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 
@@ -127,3 +133,37 @@ def test_clean_rows_without_a_subspace_lose_none_and_give_pca(seed):
     assert np.all(model.weights_ == 1)
     plain = PCA(2, svd_solver="full").fit(X)
     assert subspace_error(model.components_.T, plain.components_.T) < 1e-6
+
+
+# ---- without a gap: the nearest half of the start is an anchor -----------------------------------
+
+
+@pytest.mark.parametrize(("share", "away"), [(1.0, False), (0.99, False), (0.9, True), (0.5, True)])
+def test_the_nearest_half_must_be_clearly_farther(share, away):
+    X = np.random.default_rng(0).standard_normal((N, D))
+    part = part_of(X)
+    fit = beside(part, part.votes, K)
+    assert draws_away(part, fit, share * rms_of_half(fit.studentised, part.votes)) == away
+    assert not draws_away(part, fit, np.inf)
+
+
+def test_rows_are_weighed_by_the_fit_before_if_those_that_came_back_draw_it_away():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, D)) * np.linspace(2, 1, D)
+    X[:40] += 3 * np.eye(D)[-1]  # a group along the weakest direction
+    part = part_of(X)
+    good = np.where(part.first >= 40, 1.0, 0.0)
+    nothing = Leverage(good, np.zeros(N), np.inf)
+    options = Options(RankRule(K), None, True, None, 1e-6, 50)
+
+    def step(at):
+        return on_part(at, 0, part, K, options, ROUGHLY).at
+
+    first = step(At(good, nothing))
+    anchor = rms_of_half(first.fit.studentised, part.votes)
+    everyone = At(part.votes, nothing, nearest=anchor / 1.5, now=first.now)
+    back = step(everyone)
+    assert back.strict
+    np.testing.assert_array_equal(back.fit.V, first.fit.V)
+    free = step(At(part.votes, nothing, now=first.now))
+    assert not np.array_equal(free.fit.V, first.fit.V)

@@ -20,8 +20,8 @@ which rows are near.
    and together they tilt it. -> `leverage`, `tilt`
 6. **The loop.** Measure all rows against the subspace and update it, until it stands (TORP,
    Algorithm 1, with cut-offs estimated from the rows, and rows near them kept in part). Rows that a
-   clean start left out for nothing come back, unless together they tilt the subspace.
-   -> `settle`, `tilt`
+   clean start left out for nothing come back, unless together they tilt the subspace, or draw it
+   away from the nearest half of all rows. -> `settle`, `tilt`
 7. **Passes.** Of a large table, the part then stands for what a good row is, and the same loop goes
    over all rows: a pass adds up a `Summary` against a `Reference`, and an update finds the next
    reference from it. -> `reference`, `measure`, `update`, `passes`
@@ -38,12 +38,13 @@ import numpy as np
 from torpca._core.frame import LARGEST, SMALLEST
 from torpca._core.problem import check_finite, check_sums
 from torpca._options import Options
+from torpca._robust.choice import has_gap
 from torpca._robust.concentration import ROUGHLY
 from torpca._robust.describe import RobustFit, describe, describe_passes
 from torpca._robust.leverage import tested_for_leverage
 from torpca._robust.part import Part, Places, draw_part
 from torpca._robust.passes import settle_in_passes
-from torpca._robust.settle import At, Settled, law_of, settle_on_part, settled_in_features
+from torpca._robust.settle import At, Settled, inner, law_of, settle_on_part, settled_in_features
 from torpca._robust.start import Start, find_start
 from torpca._robust.tuning import tuning
 from torpca._robust.update import MAX_FEATURES
@@ -99,12 +100,13 @@ def learn(
     part = draw_part(source, magnitudes, sample_weight, rng, center=options.center)
     best, rival, start = find_start(part, rows_to_start_with(options), options.rank, rng)
     leverage = tested_for_leverage(part, best, rng)
-    begin = At(leverage.keep / part.votes, leverage)
+    anchor = np.inf if has_gap(best, best) else best.half
+    begin = At(leverage.keep / part.votes, leverage, anchor)
     found = settle_on_part(part, begin, best.choice, options, settled)
     if rival is not None and not found.trimmed:  # where two answers are as good, say so
         begin = At(rival.keep / part.votes, leverage.forgotten())
         other = settle_on_part(part, begin, rival.choice, options, settled)
-        apart = part.votes @ np.abs(other.keep - found.keep) / part.total
+        apart = part.votes @ np.abs(inner(part, other) - inner(part, found)) / part.total
         start = replace(start, tied=float(apart))
     if part.span is not None and cannot_tell(part, found):
         part = part.in_features(source)

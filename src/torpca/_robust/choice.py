@@ -42,7 +42,6 @@ def tighter(a: Candidate, b: Candidate) -> bool:
     ====================== ===========================================================
     `a` no majority        never
     both exact             it leaves out less than half as many rows
-    `b` no majority        always
     a gap in either        its rows vary clearly less along the next direction, or no more, and
                            the gap is clearly larger or the nearest half clearly nearer
     no gap                 the nearest half of all rows is clearly nearer, and it keeps three
@@ -54,8 +53,6 @@ def tighter(a: Candidate, b: Candidate) -> bool:
         return False
     if a.exact and b.exact:
         return 1 - a.share < (1 - b.share) / 2
-    if less(b.share, t.majority, 1.0):
-        return True
     rough = few_rows(min(a.n_rows, b.n_rows))
     if has_gap(a, b):
         if less(a.next_variance, b.next_variance, t.next_variance**rough):

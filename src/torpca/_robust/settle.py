@@ -14,15 +14,18 @@ from torpca._core.stand_in import beside_of
 from torpca._core.subspace import spectrum_change, subspace_change
 from torpca._options import Options
 from torpca._robust.beside import Beside, beside, beside_these
+from torpca._robust.choice import few_rows, less
 from torpca._robust.concentration import Judged, judged, widened
 from torpca._robust.leverage import Leverage
 from torpca._robust.part import Part, from_span
 from torpca._robust.rank import rank_of
 from torpca._robust.tilt import tilts
+from torpca._robust.tuning import tuning
 from torpca._select.rank import RankChoice
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 from torpca._stats.cutoffs import nearest
+from torpca._stats.lines import rms_of_half
 from torpca._stats.precision import Precision, precision_law
 from torpca._stats.rule import Rule
 from torpca._stats.scatter import robust_scatter
@@ -68,6 +71,9 @@ class At:
     """Weights (m,) of its rows, between 0 and 1."""
     leverage: Leverage
     """What becomes of rows far out inside the subspace."""
+    nearest: float = np.inf
+    """Root-mean-square residual of the nearest half of all rows at the start; infinite if there was
+    a gap: then rows that come back cannot draw the subspace far from it."""
     now: Judged | None = None
     """What the last fit said of them; None: there was none."""
     strict: bool = False
@@ -91,10 +97,13 @@ def on_part(at: At, t: int, part: Part, rank: int, options: Options, settled: fl
     """One iteration on the rows of the part: fit a subspace, then weigh all of them by it.
 
     The cut-offs of a start are as small as it needs to be clean; good rows should not be lost for
-    nothing. Rows between them and wider ones have weight unless together they tilt the subspace.
+    nothing. Rows between them and wider ones have weight unless together they tilt the subspace, or
+    draw it away from the nearest half of all rows.
     """
     fit = beside(part, at.keep * part.counts, rank, part.counts)
     strict, looks = at.strict, at.looks + 1
+    if at.now is not None and not strict and draws_away(part, fit, at.nearest):
+        strict, fit = True, at.fit
     if options.trim is not None:
         now = trimmed(part, fit, options.trim)
     elif at.now is not None and looks > MAX_LOOKS:
@@ -114,9 +123,8 @@ def on_part(at: At, t: int, part: Part, rank: int, options: Options, settled: fl
         change = subspace_change(at.fit.V, fit.V)
         moved = max(change, spectrum_change(at.fit.variances, fit.variances))
     stands = moved <= options.tol or np.array_equal(now.keep, at.keep)
-    return Turn(
-        At(now.keep, at.leverage, now, strict, looks), record(part, t, now, change), bool(stands)
-    )
+    after = replace(at, keep=now.keep, now=now, strict=strict, looks=looks)
+    return Turn(after, record(part, t, now, change), bool(stands))
 
 
 @dataclass(frozen=True)
@@ -150,8 +158,9 @@ def settle_on_part(
         found = Settled(at, part.counts, choice, history, converged, options.trim is not None)
         if choice.rule == "exact":
             return found
-        weights = at.keep * part.counts if choice.rule == "given" else inner(part, found)
-        again = rank_of(part, weights, options.rank)
+        # Rows far out inside have no say in variances.
+        share = at.keep if choice.rule == "given" else inner(part, found)
+        again = rank_of(part, share * part.counts, options.rank)
         if again.rank == choice.rank:
             return replace(found, choice=again)
         # Of two ranks that each ask for the other, the larger explains enough.
@@ -161,6 +170,12 @@ def settle_on_part(
         if len(history) >= options.max_iter:
             return replace(found, converged=False)
         choice, begin = again, At(at.keep, at.leverage)
+
+
+def draws_away(part: Part, fit: Beside, nearest: float) -> bool:
+    """Whether the nearest half of all rows is clearly farther from the fit than it was."""
+    margin = tuning().closer ** few_rows(len(part.Z))
+    return less(nearest, rms_of_half(fit.studentised, part.votes), margin)
 
 
 def trimmed(part: Part, fit: Beside, trim: float) -> Judged:
@@ -188,12 +203,12 @@ def record(part: Part, t: int, now: Judged, change: float) -> Iteration:
 
 
 def inner(part: Part, found: Settled) -> Floats:
-    """Weights (m,) of the kept rows that are not far out inside: those have no say in variances."""
+    """Share (m,) of the weight of each row that is kept and not far out inside the subspace."""
     weights = found.keep * part.counts
     Y = found.at.fit.scores
-    if Y.shape[1] == 0:
-        return weights
-    return robust_scatter(Y, weights, part.center, np.random.default_rng(0)).weights
+    if Y.shape[1] > 0:
+        weights = robust_scatter(Y, weights, part.center, np.random.default_rng(0)).weights
+    return weights / part.counts
 
 
 def law_of(found: Settled) -> Precision | None:

@@ -34,7 +34,8 @@ class Start:
     """Largest share of the rows near another candidate, of those near which are more than twice as
     many rows as near this one; zero if there is none."""
     tied: float
-    """Share of the rows that only one of this start and another one, as good, leads to keep."""
+    """Share of the rows that only one of this start and another one, as good, leads to keep without
+    taking them for far out inside the subspace."""
     n_candidates: int
     """Number of different candidates between which there was a choice."""
     n_sample: int
