@@ -31,6 +31,17 @@ def test_clean_long_rows_give_the_same_on_both_sides_of_the_border(n, d):
     assert found["holds"], found
 
 
+@pytest.mark.parametrize("n", [100, 400, 2000, 12_000])
+@pytest.mark.parametrize("k", [1, 2])
+def test_clean_rows_with_a_strong_direction_left_out_are_those_of_pca(n, k):
+    X = np.random.default_rng(n).standard_normal((n, 20)) * np.array([9.0, 8.0, 6.0, *np.ones(17)])
+    model, plain = OutlierRobustPCA(k).fit(X), PCA(k).fit(X)
+    assert np.mean(model.weights_ < 1) <= 0.005
+    if n < 10_000:  # else in passes, to below the error by chance
+        assert subspace_error(model.components_, plain.components_) < 0.01
+    assert np.mean(model.predict(X) == -1) <= 0.02
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("k", clean.COMPONENTS)
 @pytest.mark.parametrize(("n", "d"), clean.BORDERS["rows"])

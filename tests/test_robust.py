@@ -31,7 +31,7 @@ from torpca._stats.outlyingness import (
 from torpca._stats.precision import precision_law
 from torpca._stats.rule import Cutoffs, Rule
 from torpca._stats.scatter import mahalanobis, robust_scatter, tightest_half
-from torpca._stats.spread import Spread
+from torpca._stats.spread import Spread, common_square
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 
@@ -143,6 +143,54 @@ def test_the_unit_of_distances_does_not_matter(size):
     ones = np.ones(500)
     expected = Spread.of(R, ones).z(R)
     np.testing.assert_allclose(Spread.of(size * R, ones).z(size * R), expected, atol=1e-9)
+
+
+# Variances of Gaussian rows along the directions beyond a subspace: a strong one and weak ones.
+STRONG = np.array([36.0, *np.ones(15)])
+
+
+@pytest.mark.parametrize("n", [100, 400, 2000])
+def test_squares_less_what_they_have_in_common_have_gaussian_tails(n):
+    beyond, cut = [], []
+    common = common_square(STRONG[:1], np.sum(STRONG), len(STRONG))
+    for seed in range(20):
+        squares = np.square(np.random.default_rng(seed).standard_normal((n, len(STRONG)))) @ STRONG
+        z = Spread.of(np.sqrt(squares), np.ones(n), common=common).z(np.sqrt(squares))
+        beyond.append(np.mean(z > 1.96))
+        cut.append(cutoff(z, np.ones(n)) < 7)
+    assert np.mean(beyond) == pytest.approx(0.025, abs=0.015)  # not .08
+    assert np.mean(cut) <= 0.05
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+def test_what_squares_have_in_common_has_their_first_three_cumulants(size):
+    variances = size * STRONG
+    found = common_square(variances[:3], np.sum(variances), len(variances))
+    one, two, three = (
+        np.sum(factor * variances**e) for factor, e in ((1, 1), (2, 2), (8, 3))
+    )  # cumulants of a sum of squares
+    freedom, unit = 8 * two**3 / three**2, three / (4 * two)
+    assert found == pytest.approx(one - unit * freedom)
+    assert common_square(variances, np.sum(variances), len(variances)) == pytest.approx(found)
+
+
+def test_squares_of_noise_that_is_the_same_in_all_directions_have_nothing_in_common():
+    assert common_square(np.ones(3), 10.0, 10) == pytest.approx(0, abs=1e-12)
+    assert common_square(np.array([2.0]), 2.0, 1) == 0
+    assert common_square(np.zeros(0), 0.0, 5) == 0
+
+
+@pytest.mark.parametrize("xp_of", [lambda a: a, lambda a: pytest.importorskip("torch").asarray(a)])
+def test_places_of_squares_are_those_of_distances_and_back(xp_of):
+    R = np.sqrt(np.square(np.random.default_rng(0).standard_normal((500, 16))) @ STRONG)
+    spread = Spread.of(R, np.ones(500), common=15.0)
+    z = spread.z(R)
+    squares = xp_of(np.square(R))
+    xp = np if isinstance(squares, np.ndarray) else pytest.importorskip("torch")
+    np.testing.assert_allclose(np.asarray(spread.z_of_squares(squares, xp)), z, atol=1e-9)
+    np.testing.assert_allclose([spread.at(value) for value in z], R, rtol=1e-9)
+    unit = spread.in_unit(4.0)
+    np.testing.assert_allclose(unit.z(4 * R), z, atol=1e-9)
 
 
 def test_an_exact_fit_has_no_scale_and_everything_else_is_infinitely_far():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import svd
@@ -12,9 +12,12 @@ from torpca._core.subspace import BLURRED, EPS64, RESIDUAL_ULPS, RESOLVED
 from torpca._robust.part import Part
 from torpca._sources.base import Floats
 from torpca._stats.rule import free_part
+from torpca._stats.spread import common_square
 
 # Coordinates in a span come from products of the rows: they have half of the digits.
 SPAN_EPS = 1e-9
+# Next directions that may be much stronger than all others.
+STRONG = 3
 # Variances below this share of the largest are rounding.
 ROUNDING = 1e-14
 
@@ -40,11 +43,20 @@ class Beside:
     """Its length, (m,); zero if of the size of rounding."""
     studentised: Floats
     """The same on equal terms for rows of any leverage, in the fit or not."""
+    common: float = 0.0
+    """What the squared residuals of good rows have in common."""
 
     @property
     def rank(self) -> int:
         """Number of directions."""
         return self.V.shape[1]
+
+    def with_common(self, keep: Floats) -> Beside:
+        """The same with what squared residuals have in common, if rows of `keep` (m,) are good."""
+        beyond = self.total - float(np.sum(self.variances))
+        n_directions = min(int(np.count_nonzero(keep)), self.rest.shape[1]) - self.rank
+        common = common_square(self.next_directions(keep, STRONG)[1], beyond, n_directions)
+        return replace(self, common=common)
 
     def next_directions(self, weights: Floats, count: int) -> tuple[Floats, Floats]:
         """Directions (p, count) in which weighted rows leave the subspace most.

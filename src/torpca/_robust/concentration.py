@@ -113,7 +113,7 @@ def judged(
     smaller only. `W` are directions (p, q) to look along, if they are given.
     """
     R, votes = fit.studentised, part.votes
-    rule = Rule.by_residuals(R, votes, cuts, settled)
+    rule = Rule.by_residuals(R, votes, cuts, settled, fit.common)
     near = near_ones(part, rule, R)
     count = n_next(len(part.Z), part.Z.shape[1], fit.rank) if rule.residual.scale > 0 else 0
     if W is None:
@@ -151,7 +151,7 @@ def near_ones(part: Part, rule: Rule, R: Floats) -> Floats:
 def candidate(name: str, part: Part, keep: Floats, choice: RankChoice) -> Candidate:
     """How well the rows `keep` (m,) agree on their subspace."""
     fit = beside(part, keep, choice.rank)
-    spread = Spread.of(fit.studentised, keep, ROUGHLY)
+    spread = Spread.of(fit.studentised, keep, ROUGHLY, fit.common)
     half = rms_of_half(fit.studentised, part.votes)
     # Most of those that agree may be in the subspace up to rounding, and most of all are not.
     exact = spread.exact and half == 0.0

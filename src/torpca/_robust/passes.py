@@ -125,6 +125,7 @@ def judges_of(
         leverage_cut=found.at.leverage.cut,
         law=None if law is None else law.in_unit(part.unit),
         W=W,
+        common=fit.common,
         weights=weights,
         gram=gram,
         rng=rng,

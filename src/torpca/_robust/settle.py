@@ -100,7 +100,8 @@ def on_part(at: At, t: int, part: Part, rank: int, options: Options, settled: fl
     nothing. Rows between them and wider ones have weight unless together they tilt the subspace, or
     draw it away from the nearest half of all rows.
     """
-    fit = beside(part, at.keep * part.counts, rank, part.counts)
+    kept = at.keep * part.counts
+    fit = beside(part, kept, rank, part.counts).with_common(kept)
     strict, looks = at.strict, at.looks + 1
     if at.now is not None and not strict and draws_away(part, fit, at.nearest):
         strict, fit = True, at.fit
@@ -231,5 +232,5 @@ def settled_in_features(part: Part, found: Settled, source: RowSource) -> tuple[
         mean = there.Z.T @ (weights / np.sum(weights))
     fit = now.fit
     fit = beside_these(there, mean, turned[:, :k], fit.variances, fit.total, fit.weight, found.keep)
-    now = replace(now, fit=fit, W=turned[:, k:])
+    now = replace(now, fit=replace(fit, common=now.fit.common), W=turned[:, k:])
     return there, replace(found, at=replace(found.at, now=now))

@@ -69,6 +69,8 @@ class Judges:
     law: Precision | None
     W: Floats
     """Next principal directions (d, q)."""
+    common: float
+    """What squared residuals of good rows of the part have in common."""
     weights: Floats
     """Weights (m,) that the part's rows had in the subspace, ..."""
     gram: Floats | None
@@ -94,6 +96,7 @@ class Judges:
         fit = beside_these(
             part, (mean - self.origin) / u, V[:, :k], variances, np.inf, self.total, keep
         )
+        fit = replace(fit, common=self.common)
         if rule is None:
             now = judged(part, fit, None if self.wide else self.cuts, ROUGHLY, V[:, k:])
             now = widened(part, now, self.cuts) if self.wide else now

@@ -74,8 +74,8 @@ def row_squares(xp: Any, block: Array) -> Array:
 
 
 def cube_root(xp: Any, values: Array) -> Array:
-    """Cube roots of numbers that are not negative."""
-    return np.cbrt(values) if xp is np else values ** (1 / 3)
+    """Cube roots."""
+    return np.cbrt(values) if xp is np else xp.sign(values) * xp.abs(values) ** (1 / 3)
 
 
 def picked(xp: Any, mask: Callable[[], Array]) -> Any:

@@ -92,12 +92,14 @@ class Rule:
         weights: Floats,
         cuts: Cutoffs | None = None,
         settled: float = SETTLED,
+        common: float = 0.0,
     ) -> Rule:
         """Spread and cut-off of studentised residuals R (n,) of rows with `weights` (n,).
 
-        Cut-offs `cuts` that were found before may become smaller only.
+        Cut-offs `cuts` that were found before may become smaller only; `common` is what the squares
+        of residuals have in common.
         """
-        residual = Spread.of(R, weights, settled)
+        residual = Spread.of(R, weights, settled, common)
         found = Cutoffs(residual=cutoff(residual.z(R), weights))
         found = found.tightened(cuts) if cuts is not None else found
         nothing = np.zeros(0)
