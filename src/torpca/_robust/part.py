@@ -37,7 +37,10 @@ class Part:
     counts: Floats
     """How often each of them counts in sums, (m,), ..."""
     votes: Floats
-    """... and in medians and quantiles: copies of a row have no more votes than a few rows."""
+    """... and in medians and quantiles: copies of a row have no more votes than a few rows. One on
+    average: a table in which every row is there twice is no more certain of anything."""
+    each: float
+    """Weight in the table of a row that counts once."""
     center: bool
     first: Places
     """Number in the table of the first of the equal rows behind each row of Z, (m,)."""
@@ -125,9 +128,19 @@ def draw_part(
     place[order] = np.arange(len(order))
     copies = np.full(len(weights), -1)
     copies[there] = place[merged_in.reshape(-1)]
-    counts = merged[order]
+    votes = capped(merged[order])
+    each = float(np.mean(votes))
     return Part(
-        Z[order], counts, capped(counts), center, different[order], copies, unit, origin, span
+        Z=Z[order],
+        counts=merged[order] / each,
+        votes=votes / each,
+        each=each,
+        center=center,
+        first=different[order],
+        copies=copies,
+        unit=unit,
+        origin=origin,
+        span=span,
     )
 
 

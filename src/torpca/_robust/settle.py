@@ -197,7 +197,8 @@ def record(part: Part, t: int, now: Judged, change: float) -> Iteration:
         "direction": int(np.count_nonzero(there & near & ~rows)),
     }
     inside = now.keep > 0
-    objective = np.sqrt(part.counts[inside] @ np.square(now.fit.residuals[inside])) * part.unit
+    squares = part.counts[inside] @ np.square(now.fit.residuals[inside])
+    objective = np.sqrt(part.each * squares) * part.unit
     return Iteration(
         t, now.fit.rank, dropped, int(np.count_nonzero(kept)), change, float(objective)
     )
