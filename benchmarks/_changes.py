@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from torpca._robust import algorithm, choice, settle, start
+from torpca._robust.beside import Beside
 from torpca._robust.concentration import Candidate
 from torpca._robust.leverage import Leverage
 from torpca._robust.tuning import Tuning, tuned
@@ -27,8 +28,6 @@ MEASURED_FROM = {
     "gap": 1.0,
     "next_variance": 1.0,
     "closer": 1.0,
-    "clearly": 1.0,
-    "most": 0.5,
     "tilt": 1.0,
     "inside": 0.5,
 }
@@ -58,12 +57,6 @@ def replaced(holder: Any, name: str, other: Any) -> Iterator[None]:
         setattr(holder, name, before)
 
 
-def without_strict() -> AbstractContextManager[None]:
-    """Least outlying halves without the one by the scale of the tightest half alone."""
-    both = start.least_outlying
-    return replaced(start, "least_outlying", lambda *arguments: both(*arguments)[:1])
-
-
 @contextmanager
 def without_line(applies: Callable[[Candidate, Candidate], bool]) -> Iterator[None]:
     """A choice in which candidates that a line of it `applies` to are never tighter."""
@@ -86,11 +79,6 @@ def with_gap(a: Candidate, b: Candidate) -> bool:
     return not both_exact(a, b) and choice.has_gap(a, b)
 
 
-def without_gap(a: Candidate, b: Candidate) -> bool:
-    """Whether there is none."""
-    return not both_exact(a, b) and not choice.has_gap(a, b)
-
-
 def all_that_agree(part: Any, best: Candidate, rng: Any) -> Any:
     """Rows of the best candidate, however far out inside the subspace."""
     return Leverage(best.keep, np.zeros(len(best.keep)), np.inf)
@@ -101,8 +89,9 @@ def never(*arguments: Any) -> bool:
     return False
 
 
-def nothing(*arguments: Any) -> None:
-    """Nothing, whatever was asked for."""
+def as_it_is(fit: Beside, keep: Any) -> Beside:
+    """A fit that says nothing of what squared residuals have in common."""
+    return fit
 
 
 def itself(cuts: Cutoffs) -> Cutoffs:
@@ -121,7 +110,6 @@ def scaled(name: str, factor: float) -> Any:
 
 
 OFF = (
-    Change('candidate "strict"', "off", without_strict),
     Change('candidate "side"', "off", partial(tuned, n_axes=0)),
     Change('candidate "subsets"', "off", partial(tuned, subset_rank=0)),
     Change("end where noise is left", "off", partial(replaced, start, "leaves_noise", never)),
@@ -129,17 +117,16 @@ OFF = (
     Change("choice: majority", "off", partial(tuned, majority=0.0)),
     Change("choice: both exact", "off", partial(without_line, both_exact)),
     Change("choice: with a gap", "off", partial(without_line, with_gap)),
-    Change("choice: no gap", "off", partial(without_line, without_gap)),
-    Change("choice: three fifths", "off", partial(tuned, most=0.0)),
     Change(
         "leverage",
         "off",
         partial(replaced, algorithm, "tested_for_leverage", all_that_agree),
     ),
     Change("tilt", "off", partial(tuned, tilt=np.inf)),
+    Change("anchor", "off", partial(replaced, settle, "draws_away", never)),
+    Change("common square", "off", partial(replaced, Beside, "with_common", as_it_is)),
     Change("widened cut-offs", "off", partial(replaced, Cutoffs, "widened", itself)),
     Change("next directions", "off", partial(tuned, n_next=0)),
-    Change("law of noise levels", "off", partial(replaced, settle, "precision_law", nothing)),
     Change("limit on copies", "off", partial(tuned, most_copies=np.inf)),
 )
 

@@ -8,8 +8,8 @@ Run from the repository root:
 
 One thing is changed at a time (`benchmarks/_changes.py`) and all tables of `benchmarks/_cases.py`
 are fitted again. Numbers are halved and doubled; those that are a factor above 1 ("gap",
-"next_variance", "closer", "clearly", "tilt") or a share below it ("taper") in their distance from
-1, and majorities ("majority", "most", "inside") in their distance from a half.
+"next_variance", "closer", "tilt") or a share below it ("taper") in their distance from
+1, and majorities ("majority", "inside") in their distance from a half.
 
 "lost" counts planted cells whose ratio to the oracle, the median of two seeds, is at most 1.1 as it
 is and above with the change, "gained" those the other way round, on the same tables. "real lost"

@@ -14,6 +14,7 @@ from benchmarks._second import GOOD
 from benchmarks.ablation import CELLS, Figure
 from torpca import OutlierRobustPCA
 from torpca._robust import algorithm, choice, settle, start
+from torpca._robust.beside import Beside
 from torpca._robust.part import draw_part
 from torpca._robust.rank import rank_of_half
 from torpca._robust.tuning import Tuning, tuning
@@ -22,7 +23,7 @@ from torpca._sources import as_source
 from torpca._stats.rule import Cutoffs
 from torpca.datasets import make_outlier_subspace
 
-EVERY = {"pairs", "strict", "side", "subsets"}
+EVERY = {"pairs", "side", "subsets"}
 OFF_BY_NAME = {change.what: change for change in OFF}
 
 
@@ -98,14 +99,14 @@ def test_how_numbers_are_halved_and_doubled(name, halved, doubled):
 def test_factors_stay_factors():
     # No change makes a factor by which one thing must exceed another one below which it must be.
     for factor in (0.5, 2.0):
-        for name in ("gap", "next_variance", "closer", "clearly", "tilt"):
+        for name in ("gap", "next_variance", "closer", "tilt"):
             assert scaled(name, factor) > 1
         assert 0 < scaled("taper", factor) < 1
-        for name in ("majority", "most", "inside"):
+        for name in ("majority", "inside"):
             assert 0.5 < scaled(name, factor) <= 1
 
 
-@pytest.mark.parametrize("name", ["strict", "side", "subsets"])
+@pytest.mark.parametrize("name", ["side", "subsets"])
 def test_a_candidate_switched_off_is_not_tried(name, two_groups):
     assert names_of(two_groups) == EVERY
     with OFF_BY_NAME[f'candidate "{name}"'].made():
@@ -138,9 +139,9 @@ def test_without_the_leverage_test_all_leverage_rows_stay():
 def test_without_a_limit_on_copies_a_heap_has_all_its_votes():
     X = np.random.default_rng(0).standard_normal((100, 5))
     X[:40] = X[0]
-    assert np.max(a_part(X).votes) == tuning().most_copies
+    assert np.max(heap := a_part(X).votes) == pytest.approx(tuning().most_copies * np.min(heap))
     with OFF_BY_NAME["limit on copies"].made():
-        assert np.max(a_part(X).votes) == 40
+        assert np.max(heap := a_part(X).votes) == pytest.approx(40 * np.min(heap))
 
 
 def test_without_widening_cut_offs_stay():
@@ -150,7 +151,7 @@ def test_without_widening_cut_offs_stay():
         assert cuts.widened() == cuts
 
 
-LINES = {"with a gap": 1e-4, "no gap": 0.9, "both exact": None}
+LINES = {"with a gap": 1e-4, "both exact": None}
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -169,7 +170,7 @@ def test_without_a_line_of_the_choice_the_first_candidate_stays(line, two_groups
         assert line == "both exact" or choice.best_of([one, tight]) is one
 
 
-MODULES = (algorithm, choice, settle, start, Cutoffs)
+MODULES = (algorithm, choice, settle, start, Beside, Cutoffs)
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
@@ -259,7 +260,7 @@ def test_a_line_counts_cases_errors_and_time():
     }
     line = ablation.line(name, figures)
     shown = [line[column] for column in ablation.COLUMNS]
-    assert shown == ['candidate "strict"', "off", 2, 0, 0, 1, 2, 1.5]
+    assert shown == ['candidate "side"', "off", 2, 0, 0, 1, 2, 1.5]
     assert line["cases"]["lost"] == [one, two]
     assert line["figures"]["hbk, raw"] == [0.8, 0.9]
 

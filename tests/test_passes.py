@@ -18,7 +18,7 @@ from torpca._robust.leverage import Leverage
 from torpca._robust.measure import measure
 from torpca._robust.part import draw_part
 from torpca._robust.passes import judges_of
-from torpca._robust.settle import At, law_of, settle_on_part
+from torpca._robust.settle import At, settle_on_part
 from torpca._robust.start import find_start
 from torpca._robust.tuning import tuning
 from torpca._robust.update import expanded_directions, update
@@ -84,7 +84,7 @@ def learned(X, k=3, *, center=True, total=None):
     begin = At(best.keep / part.votes, Leverage(best.keep, np.zeros(len(best.keep)), np.inf))
     found = settle_on_part(part, begin, best.choice, options, ROUGHLY)
     total = float(len(X) if total is None else total)
-    return found, judges_of(total, part, found, law_of(found), rng)
+    return found, judges_of(total, part, found, rng)
 
 
 def reference_of(found, judges, turned=0.0):

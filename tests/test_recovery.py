@@ -49,12 +49,6 @@ def test_hard_families_are_near_the_oracle(family):
     assert line["holds"], line
 
 
-def test_rows_of_unequal_noise_are_weighed_as_the_oracle_does_not():
-    assert recovery.cell("hard", "noisy_rows", (2000, 50, 5), 0.4, recovery.NOISE, 3, (), 0.75)[
-        "holds"
-    ]
-
-
 def test_nothing_is_lost_on_clean_data():
     assert missed(recovery.clean(3, laws=("Gaussian",))) == []
 
@@ -92,7 +86,7 @@ def test_mean_and_variances_are_those_of_the_good_rows(family):
 @pytest.mark.parametrize("family", recovery.FAMILIES)
 def test_a_wrong_rank_does_not_let_bad_rows_in(family, n_components, request):
     # Two components for a plot of rows that have five, or more than there are.
-    if family == "b" and n_components in (1, 4):
+    if family == "b" and n_components == 1:
         reason = "without a gap behind the good rows' directions, a line of bad rows takes one"
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     X, basis, _ = recovery.planted(family, 2000, 50, 5, 0.3, recovery.NOISE, 0)

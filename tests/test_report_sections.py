@@ -13,7 +13,6 @@ from torpca._answer import answer
 from torpca._causes import IN_LINE, MANY, NOT_EXPLAINED, Cause
 from torpca._provenance import Baseline, Provenance
 from torpca._report import report_html, words
-from torpca._report.cusum import Reference
 from torpca._report.drift import baseline_words, distance_words, shift_words, shifts
 from torpca._report.encode import prose
 from torpca._report.loadings import arrows
@@ -23,6 +22,7 @@ from torpca._report.places import places_of
 from torpca._report.plain import plain_words
 from torpca._report.rows import DETAILS, drawn_rows
 from torpca._report.values import is_curve, values_payload
+from torpca._stats.cusum import Reference
 from torpca._words import figures
 
 

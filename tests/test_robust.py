@@ -28,7 +28,6 @@ from torpca._stats.outlyingness import (
     outlyingness,
     pair_projections,
 )
-from torpca._stats.precision import precision_law
 from torpca._stats.rule import Cutoffs, Rule
 from torpca._stats.scatter import mahalanobis, robust_scatter, tightest_half
 from torpca._stats.spread import Spread, common_square
@@ -357,14 +356,10 @@ def test_a_cut_off_that_was_found_stays_unless_a_smaller_one_is():
     assert Cutoffs(2.6, 5.0).tightened(Cutoffs(3.0, 4.5)) == Cutoffs(2.6, 4.5)
 
 
-def test_wider_cut_offs_are_few_and_none_is_smaller_than_the_least():
-    least = Cutoffs(tuning().least, tuning().least_along)
-    assert Cutoffs(1.0, 1.0).widened() == least
-    assert Cutoffs(2.6).widened() == Cutoffs(2.7).widened()
-    none = Cutoffs(tuning().farthest, tuning().farthest)
-    assert none.widened() == none
-    found = {Cutoffs(cut).widened().residual for cut in np.linspace(2.0, 7.0, 501)}
-    assert len(found) <= 5
+def test_wider_cut_offs_are_no_smaller_than_the_least():
+    t = tuning()
+    assert Cutoffs(1.0, 1.0).widened() == Cutoffs(t.least, t.least_along)
+    assert Cutoffs(t.farthest, t.farthest).widened() == Cutoffs(t.farthest, t.farthest)
 
 
 def test_rows_that_leave_the_subspace_together_lose_their_weight():
@@ -412,35 +407,6 @@ def test_concentration_inside_finds_the_tightest_half():
     center, covariance = tightest_half(Y, np.ones(600), True, rng())
     D = mahalanobis(Y, center, covariance)
     assert np.min(D[:150]) > np.quantile(D[150:], 0.9)
-
-
-@pytest.mark.parametrize("f", [3, 45])
-def test_noise_of_one_level_gives_every_row_the_same_weight(f):
-    R = np.sqrt(np.random.default_rng(0).chisquare(f, 20_000))
-    assert precision_law(R, np.ones(len(R)), f) is None
-
-
-def test_a_row_of_more_noise_weighs_less_by_its_precision():
-    # Levels of an inverse gamma law: the expected precision given R is known.
-    rng = np.random.default_rng(1)
-    f, a = 45, 4.0
-    level = 1 / rng.gamma(a, 1.0, 50_000)
-    R = np.sqrt(level * rng.chisquare(f, len(level)))
-    w = precision_law(R, np.ones(len(R)), f).weights(R)
-    wanted = 1 / (1.0 + R**2 / 2)
-    np.testing.assert_allclose(w / np.mean(w), wanted / np.mean(wanted), rtol=0.1)
-    assert 0 < np.max(w) <= 1
-
-
-def test_rows_without_weight_do_not_decide_on_precision_and_weights_are_counts():
-    rng = np.random.default_rng(2)
-    R = np.sqrt(rng.chisquare(10, 400)) * np.exp(rng.standard_normal(400))
-    w = rng.integers(0, 4, 400)
-    there = w > 0
-    expected = precision_law(np.repeat(R, w), np.ones(np.sum(w)), 10)
-    found = precision_law(np.where(there, R, 1e8 * R), w.astype(float), 10)
-    assert found.size == pytest.approx(expected.size, rel=1e-12)
-    assert found.shape == pytest.approx(expected.shape, rel=1e-12)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 12])

@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 import pytest
 
-from tests.test_summary import LAW, N, reference, table
+from tests.test_summary import N, reference, table
 from torpca import as_source
 from torpca._robust.measure import Summary, measure
 from torpca._robust.reference import Reference
@@ -30,7 +30,6 @@ def assert_equal(found, expected):
 REFERENCES = {
     "plain": {},
     "not centred": {"centered": False},
-    "levels of noise": {"law": LAW},
     "no limit along directions": {"along": np.inf},
     "in float32": {"single": True},
 }
@@ -51,7 +50,7 @@ def test_a_reference_of_rows_without_noise_comes_back_as_it_was():
 
 def test_parts_measured_elsewhere_add_up():
     X = table(0)
-    at = reference(X, law=LAW)
+    at = reference(X)
     sent = stored.to_bytes(at)
     halves = []
     for rows in np.array_split(np.arange(N), 3):

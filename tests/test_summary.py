@@ -17,7 +17,6 @@ from torpca._core.measure import product
 from torpca._robust.measure import Summary, distances, measure
 from torpca._robust.reference import Inside, Reference
 from torpca._stats.along import Along
-from torpca._stats.precision import Precision
 from torpca._stats.rule import Cutoffs, Rule
 from torpca._stats.scatter import FAR_OUT, consistency
 from torpca._stats.spread import Spread
@@ -25,7 +24,6 @@ from torpca.datasets import make_outlier_subspace
 
 SEEDS = st.integers(0, 2**32 - 1)
 N, D, K, Q = 400, 20, 2, 3
-LAW = Precision(shape=3.0, freedom=20.0, size=0.1)
 NAMES = [field.name for field in fields(Summary)]
 
 
@@ -41,7 +39,7 @@ def table(seed, family="e"):
     return X
 
 
-def reference(X, *, centered=True, law=None, formed=False, single=False, along=4.0, seed=0):
+def reference(X, *, centered=True, formed=False, single=False, along=4.0, seed=0):
     """A subspace about that of most rows, and limits that some of them are beyond or near."""
     rng = np.random.default_rng(seed)
     mean = np.median(X, axis=0) if centered else np.zeros(D)
@@ -68,7 +66,6 @@ def reference(X, *, centered=True, law=None, formed=False, single=False, along=4
             Along(np.median(Y[near, K:], axis=0), np.full(Q, 0.027)),
             Cutoffs(residual=5.0, along=along),
         ),
-        law=law,
         inside=inside,
         single=single,
         formed=formed,
@@ -105,9 +102,6 @@ def by_formulas(X, at, before, counts):
     y = Y[:, :k] - at.inside.center
     out = np.sqrt(np.sum(y * np.linalg.solve(at.inside.shrink * at.inside.covariance, y.T).T, 1))
     u = part * falls(z_of(out, at.inside.spread), FAR_OUT)
-    if at.law is not None:
-        least = at.law.shape - 1
-        part = part * least / (least + at.law.freedom / 2 * (R / at.law.size) ** 2)
     Y1 = np.column_stack([Y, np.ones(len(X))])
     sums = Summary(
         squares=part @ off**2,
@@ -140,16 +134,15 @@ def some_weights(rng):
     st.booleans(),
     st.booleans(),
     st.booleans(),
-    st.sampled_from([None, LAW]),
     st.sampled_from(["a", "c", "e"]),
     st.sampled_from([np.inf, 4.0]),
     st.booleans(),
 )
 def test_a_pass_adds_up_what_the_formulas_say(
-    seed, formed, centered, counted, law, family, along, sparse
+    seed, formed, centered, counted, family, along, sparse
 ):
     X = table(seed, family)
-    at = reference(X, centered=centered, law=law, formed=formed, along=along, seed=seed)
+    at = reference(X, centered=centered, formed=formed, along=along, seed=seed)
     before, counts = some_weights(np.random.default_rng(seed))
     rows = as_source(sp.csr_array(X) if sparse else X)
     found = measure(rows, at, before, counts if counted else None)
@@ -170,25 +163,23 @@ def test_the_tables_here_have_rows_of_every_kind():
 
 
 @pytest.mark.parametrize("centered", [True, False])
-@pytest.mark.parametrize("law", [None, LAW])
-def test_sums_tell_mean_gram_matrix_and_scatter(centered, law):
+def test_sums_tell_mean_gram_matrix_and_scatter(centered):
     X = table(1)
-    at = reference(X, centered=centered, law=law)
+    at = reference(X, centered=centered)
     before, counts = some_weights(np.random.default_rng(0))
     found = measure(as_source(X), at, before, counts).summary
     _, part, _ = by_formulas(X, at, before, counts)
-    plain = by_formulas(X, replace(at, law=None), before, counts)
     mean = part @ X / np.sum(part) if centered else np.zeros(D)
     assert found.weight == pytest.approx(np.sum(part))
     np.testing.assert_allclose(found.mean(at), mean, atol=1e-12)
     C = X - mean
     wanted = C.T @ (part[:, None] * (C @ at.V))
     np.testing.assert_allclose(found.gram_times(at), wanted, atol=1e-9 * np.max(wanted))
-    # Inside, rows far out in the subspace have no say, and precision has none either.
+    # Inside, rows far out in the subspace have no say.
     Y = (X - at.mean) @ at.V[:, :K]
     y = Y - at.inside.center
     out = np.sqrt(np.sum(y * np.linalg.solve(at.inside.shrink * at.inside.covariance, y.T).T, 1))
-    u = plain[1] * falls(z_of(out, at.inside.spread), FAR_OUT)
+    u = part * falls(z_of(out, at.inside.spread), FAR_OUT)
     inside = found.inside(at)
     center = u @ Y / np.sum(u) if centered else np.zeros(K)
     spread = ((Y - center) * u[:, None]).T @ (Y - center) / (np.sum(u) - centered)
@@ -263,14 +254,13 @@ KINDS = {
     st.lists(st.integers(1, N), min_size=5, max_size=5),
     st.permutations(range(5)),
     st.booleans(),
-    st.sampled_from([None, LAW]),
     st.booleans(),
 )
 def test_sums_over_parts_add_up_to_those_over_all(
-    seed, cuts, kinds, block_rows, order, formed, law, counted
+    seed, cuts, kinds, block_rows, order, formed, counted
 ):
     X = table(seed)
-    at = reference(X, formed=formed, law=law, seed=seed)
+    at = reference(X, formed=formed, seed=seed)
     before, counts = some_weights(np.random.default_rng(seed))
     counts = counts if counted else None
     whole = measure(as_source(X), at, before, counts)
@@ -297,7 +287,7 @@ def test_sums_over_no_rows_of_weight_are_zero():
 
 def test_reference_and_sums_can_be_sent_elsewhere():
     X = table(0)
-    at = reference(X, law=LAW)
+    at = reference(X)
     there = pickle.loads(pickle.dumps(at))
     found = measure(as_source(X), at, np.ones(N)).summary
     sent = pickle.loads(pickle.dumps(measure(as_source(X), there, np.ones(N)).summary))

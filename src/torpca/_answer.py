@@ -27,11 +27,11 @@ from torpca._missing_cells import MissingCells, missing_cells, none_missing
 from torpca._names import feature_names
 from torpca._ordinary import largest_angle, ordinary_flags, ordinary_pca
 from torpca._provenance import Baseline, Provenance
-from torpca._report.cusum import Reference, reference_by_law, reference_of
 from torpca._select.rank import RankChoice
 from torpca._shares import signed_shares
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
+from torpca._stats.cusum import Reference, reference_by_law, reference_of
 from torpca._stats.limits import error_of_fit
 from torpca._usual import Usual, usual_values
 

@@ -10,7 +10,11 @@ import numpy.typing as npt
 
 from torpca._answer import Answer
 from torpca._report.controls import plot_tools
-from torpca._report.cusum import (
+from torpca._report.encode import packed, prose, short, text
+from torpca._report.places import Places, packed_places, places_of
+from torpca._report.rows import Drawn
+from torpca._sources.base import Floats
+from torpca._stats.cusum import (
     DECISION,
     FARTHEST,
     REFERENCE,
@@ -19,10 +23,6 @@ from torpca._report.cusum import (
     alarms,
     upper_cusum,
 )
-from torpca._report.encode import packed, prose, short, text
-from torpca._report.places import Places, packed_places, places_of
-from torpca._report.rows import Drawn
-from torpca._sources.base import Floats
 from torpca._words import counted, listed, whole
 
 # Points of a CUSUM on the page, and alarms that are named.

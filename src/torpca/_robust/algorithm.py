@@ -44,7 +44,7 @@ from torpca._robust.describe import RobustFit, describe, describe_passes
 from torpca._robust.leverage import tested_for_leverage
 from torpca._robust.part import Part, Places, draw_part
 from torpca._robust.passes import settle_in_passes
-from torpca._robust.settle import At, Settled, inner, law_of, settle_on_part, settled_in_features
+from torpca._robust.settle import At, Settled, inner, settle_on_part, settled_in_features
 from torpca._robust.start import Start, find_start
 from torpca._robust.tuning import tuning
 from torpca._robust.update import MAX_FEATURES
@@ -79,10 +79,9 @@ def robust_fit(
     # One iteration is for all rows.
     nearly = replace(options, tol=max(options.tol, NEAR), max_iter=options.max_iter - 1)
     part, found, start, _ = learn(few, sample_weight[rows], nearly, rng, ROUGHLY)
-    law = law_of(found)
     if part.span is not None:
         part, found = settled_in_features(part, found, few)
-    passed, found = settle_in_passes(source, sample_weight, rows, part, found, law, options, rng)
+    passed, found = settle_in_passes(source, sample_weight, rows, part, found, options, rng)
     fit = describe_passes(source, passed, found, start, options, sample_weight, rng)
     return fit if unit == 1.0 else fit.in_unit(unit)
 
@@ -100,8 +99,7 @@ def learn(
     part = draw_part(source, magnitudes, sample_weight, rng, center=options.center)
     best, rival, start = find_start(part, rows_to_start_with(options), options.rank, rng)
     leverage = tested_for_leverage(part, best, rng)
-    anchor = np.inf if has_gap(best, best) else best.half
-    begin = At(leverage.keep / part.votes, leverage, anchor)
+    begin = At(leverage.keep / part.votes, leverage, anchored=not has_gap(best, best))
     found = settle_on_part(part, begin, best.choice, options, settled)
     if rival is not None and not found.trimmed:  # where two answers are as good, say so
         begin = At(rival.keep / part.votes, leverage.forgotten())

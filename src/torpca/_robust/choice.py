@@ -44,26 +44,21 @@ def tighter(a: Candidate, b: Candidate) -> bool:
     both exact             it leaves out less than half as many rows
     a gap in either        its rows vary clearly less along the next direction, or no more, and
                            the gap is clearly larger or the nearest half clearly nearer
-    no gap                 the nearest half of all rows is clearly nearer, and it keeps three
-                           fifths of the rows, or as many as `b`
+    no gap                 never: some half of the rows is nearer to its subspace than all are to
+                           theirs, whatever the rows
     ====================== ===========================================================
     """
     t = tuning()
-    if less(a.share, t.majority, 1.0):
+    if less(a.share, t.majority, 1.0) or not has_gap(a, b):
         return False
     if a.exact and b.exact:
         return 1 - a.share < (1 - b.share) / 2
     rough = few_rows(min(a.n_rows, b.n_rows))
-    if has_gap(a, b):
-        if less(a.next_variance, b.next_variance, t.next_variance**rough):
-            return True
-        no_more = not less(b.next_variance, a.next_variance, t.closer**rough)
-        larger = less(b.gap, a.gap, t.gap ** (rough / 2))
-        return no_more and (larger or less(a.half, b.half, t.closer**rough))
-    # Without a gap some half of the rows is nearer to its subspace than all are to theirs, whatever
-    # the rows.
-    nearer = less(a.half, b.half, t.clearly ** (2 * rough - 1))
-    return nearer and not less(a.share, min(t.most, b.share), 1.0)
+    if less(a.next_variance, b.next_variance, t.next_variance**rough):
+        return True
+    no_more = not less(b.next_variance, a.next_variance, t.closer**rough)
+    larger = less(b.gap, a.gap, t.gap ** (rough / 2))
+    return no_more and (larger or less(a.half, b.half, t.closer**rough))
 
 
 def has_gap(a: Candidate, b: Candidate) -> bool:
@@ -115,7 +110,7 @@ def rival_of(found: Sequence[Candidate], best: Candidate, votes: Floats) -> Cand
     """
     rival, most, t = None, APART, tuning()
     for c in found:
-        by, margin = ("next_variance", t.next_variance) if has_gap(c, best) else ("half", t.clearly)
+        by, margin = ("next_variance", t.next_variance) if has_gap(c, best) else ("half", t.closer)
         as_good = not less(getattr(best, by), getattr(c, by), margin)
         if as_good and c.share >= t.majority and not tighter(best, c):
             near = [x.fit.studentised <= x.limit for x in (c, best)]

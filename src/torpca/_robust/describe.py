@@ -15,7 +15,7 @@ from torpca._robust.beside import beside
 from torpca._robust.measure import distances
 from torpca._robust.part import Part
 from torpca._robust.passes import Passing
-from torpca._robust.settle import Settled, law_of
+from torpca._robust.settle import Settled
 from torpca._robust.start import Start
 from torpca._robust.tuning import tuning
 from torpca._select.rank import RankChoice
@@ -84,9 +84,7 @@ class OnTable:
 
     fit: Fit
     keep: Floats
-    """Weights (n,) of the rows of the table, ..."""
-    share: Floats
-    """... and times their precision: their part in the subspace."""
+    """Weights (n,) of the rows of the table."""
     residuals: Floats
     studentised: Floats
 
@@ -95,15 +93,13 @@ def on_table(
     source: RowSource, magnitudes: Floats, part: Part, found: Settled, sample_weight: Floats
 ) -> OnTable:
     """The subspace of the settled rows, to rounding, and the distances of all rows from it."""
-    law = None if found.trimmed else law_of(found)
-    by_part = found.keep if law is None else found.keep * law.weights(found.at.fit.studentised)
-    share = part.of_table(by_part)
+    keep = part.of_table(found.keep)
     if part.span is None:
         finder = SubspaceFinder(source, magnitudes, part.center)
-        fit = finder.find(share * sample_weight, found.choice.rank, polish=True)
+        fit = finder.find(keep * sample_weight, found.choice.rank, polish=True)
     else:
-        fit = in_features(source, part, found, by_part)
-    return OnTable(fit, part.of_table(found.keep), share, *residuals(fit, share))
+        fit = in_features(source, part, found)
+    return OnTable(fit, keep, *residuals(fit, keep))
 
 
 def describe(
@@ -247,14 +243,14 @@ def left_out(source: RowSource, part: Part, on: OnTable, sample_weight: Floats) 
 
     None where that costs too much, or where one row makes no difference.
     """
-    good = np.flatnonzero(on.share)
+    good = np.flatnonzero(on.keep)
     n, d = len(good), part.Z.shape[1]
     if on.fit.frame.factors is not None or n * d > NUMBERS or n > max(MANY, ENOUGH * d):
         return None
     rows = source.take(good) if part.span is None else part.Z[part.copies[good]] * part.unit
     return leave_out(
         rows,
-        on.share[good],
+        on.keep[good],
         sample_weight[good],
         on.fit.V.shape[1],
         center=part.center,
@@ -262,17 +258,18 @@ def left_out(source: RowSource, part: Part, on: OnTable, sample_weight: Floats) 
     )
 
 
-def in_features(source: RowSource, part: Part, found: Settled, share: Floats) -> Fit:
-    """The fit of rows in their span, of which each has its `share` (m,), in terms of the features.
+def in_features(source: RowSource, part: Part, found: Settled) -> Fit:
+    """The fit of rows that settled in their span, in terms of the features.
 
     A basis E (d, p) of the span has Z = (X - origin) E, so E = (X - origin)' Z (Z'Z)^-1.
     """
     span = part.span
     assert span is not None
-    fit = beside(part, share * part.counts, found.choice.rank, part.counts, sharp=True)
+    weights = found.keep * part.counts
+    fit = beside(part, weights, found.choice.rank, part.counts, sharp=True)
     rows, mean = span.frame.about(span.origin), None
     Y = np.zeros((source.shape[0], fit.rank + 1))
-    Y[part.first, -1] = share * part.counts / fit.weight
+    Y[part.first, -1] = weights / fit.weight
     if fit.rank:
         # By a pivoted QR decomposition: five times as fast as by singular values.
         Y[part.first, :-1] = lstsq(
@@ -285,9 +282,9 @@ def in_features(source: RowSource, part: Part, found: Settled, share: Floats) ->
         mean = span.origin + B[:, -1] * span.frame.unit
     Q, upper = np.linalg.qr(B[:, :-1])
     V = Q * np.sign(np.diag(upper))
-    s = np.sqrt(fit.variances * fit.weight) * part.unit
+    s = np.sqrt(fit.variances * fit.weight * part.each) * part.unit
     if len(s) and s[-1] <= RESOLVED * s[0]:
-        view, mask = weighted(span.frame.about(mean), part.of_table(share) * there)
+        view, mask = weighted(span.frame.about(mean), part.of_table(found.keep) * there)
         V, s = polished(view, mask, V, s / span.frame.unit)
         s = s * span.frame.unit
     eps = float(np.finfo(source.dtype).eps)

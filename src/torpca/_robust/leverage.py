@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import chi2
 
 from torpca._robust.choice import has_gap
 from torpca._robust.concentration import ROUGHLY, Candidate, candidate, judged
@@ -14,12 +13,8 @@ from torpca._robust.tilt import tilts
 from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
 from torpca._stats.cutoffs import cutoff, taper
-from torpca._stats.lines import weighted_quantile
-from torpca._stats.scatter import mahalanobis, moments, tightest_half
+from torpca._stats.scatter import mahalanobis, tightest_half
 from torpca._stats.spread import Spread
-
-# Quantile of chi-squared up to which rows are kept in a reweighted scatter, and how often.
-INNER, REWEIGHTED = 0.99, 2
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,8 @@ def tested_for_leverage(part: Part, best: Candidate, rng: np.random.Generator) -
     as_before = Leverage(best.keep, np.zeros(len(best.keep)), np.inf)
     if best.exact or k == 0 or np.count_nonzero(best.keep) < t.rows_per_dimension * k:
         return as_before
-    D = inner_distances(best.fit.scores, best.keep, part.center, rng)
+    Y = best.fit.scores
+    D = mahalanobis(Y, *tightest_half(Y, best.keep, part.center, rng))
     z = Spread.of(D, best.keep, ROUGHLY).z(D)
     cut = cutoff(z, best.keep)
     near = taper(z, cut)
@@ -63,19 +59,3 @@ def tested_for_leverage(part: Part, best: Candidate, rng: np.random.Generator) -
     if has_gap(without, without) and tilts(without.fit, core, again * (1 - near)):
         return Leverage(core, 1 - near, cut)
     return Leverage(again, as_before.off, np.inf)
-
-
-def inner_distances(Y: Floats, weights: Floats, center: bool, rng: np.random.Generator) -> Floats:
-    """Distances (m,) of scores Y (m, k) inside the subspace, by a reweighted MCD.
-
-    (Rousseeuw and Van Driessen 1999.)
-    """
-    k = Y.shape[1]
-    D = mahalanobis(Y, *tightest_half(Y, weights, center, rng))
-    for _ in range(REWEIGHTED):
-        unit = weighted_quantile(D, weights, 0.5) / np.sqrt(chi2.ppf(0.5, k))
-        near = np.where(unit * np.sqrt(chi2.ppf(INNER, k)) >= D, weights, 0.0)
-        if np.count_nonzero(near) <= 2 * k:
-            break
-        D = mahalanobis(Y, *moments(Y, near, center))
-    return D

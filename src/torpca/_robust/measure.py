@@ -105,10 +105,10 @@ def measure(
             P = xp.where(finite[:, None], P, xp.zeros_like(P))
             squares = xp.where(finite, squares, xp.full_like(squares, xp.inf))
         found = scales.weigh(xp, P[:, :-1], squares, place(xp, before[numbers], P))
-        w, part = found.over(squares.shape[0])
+        w = part = found.over(squares.shape[0])
         if not all_finite:
             squares = xp.where(finite, squares, xp.zeros_like(squares))
-        less, far = found.part - found.inside, found.near == 0
+        less, far = found.weight - found.inside, found.near == 0
         if counts is not None:
             c = place(xp, counts[numbers], P)
             part, less = c * part, c[found.rows] * less
@@ -126,12 +126,12 @@ def measure(
             xp.sum(xp.astype(far, P.dtype)),
             xp.sum(xp.astype(w > 0, P.dtype)),
         )
-        return (w,) if at.law is None else (w, part), sums
+        return (w,), sums
 
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at what came out
         native = None if at.formed or at.exact else np.float32 if at.single else np.float64
-        (w, *parts), sums = rows.sweep(kernel, native=native)
-    part = parts[0] if parts else w if counts is None else counts * w
+        (w,), sums = rows.sweep(kernel, native=native)
+    part = w if counts is None else counts * w
     squares, moments, products, *rest = sums
     return Measured(w, part, Summary(squares, moments, products.T, *rest))
 

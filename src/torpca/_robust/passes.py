@@ -20,7 +20,6 @@ from torpca._robust.tuning import tuning
 from torpca._robust.update import MAX_FEATURES, Judges, update
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
-from torpca._stats.precision import Precision
 
 # Passes after which spreads and cut-offs are found anew. Then they stay, so that the weights of the
 # rows follow the subspace alone.
@@ -46,7 +45,6 @@ def settle_in_passes(
     rows: npt.NDArray[np.intp],
     part: Part,
     found: Settled,
-    law: Precision | None,
     options: Options,
     rng: np.random.Generator,
 ) -> tuple[Passing, Settled]:
@@ -54,7 +52,7 @@ def settle_in_passes(
 
     That is of the rows of the numbers `rows` (m,), and in the features.
     """
-    judges = judges_of(float(np.sum(sample_weight)), part, found, law, rng)
+    judges = judges_of(float(np.sum(sample_weight)), part, found, rng)
     fit, u = found.at.fit, part.unit
     good = fit.weight / float(np.sum(part.counts))  # as a share of all rows
     s = np.sqrt(fit.variances * good * judges.total) * u
@@ -100,17 +98,13 @@ def in_pass(
     )
 
 
-def judges_of(
-    total: float, part: Part, found: Settled, law: Precision | None, rng: np.random.Generator
-) -> Judges:
+def judges_of(total: float, part: Part, found: Settled, rng: np.random.Generator) -> Judges:
     """The part as that by which all rows, of a weight of `total`, are judged."""
     now = found.at.judged
     fit, W = now.fit, now.W
     weights = found.keep * part.counts
     if W.shape[1] == 0 and not now.rule.residual.exact:  # directions to spare
         W = fit.next_directions(weights, max(tuning().n_next, 1))[0]
-    if law is not None:
-        weights = weights * law.weights(fit.studentised)
     origin = part.origin if part.origin is not None else np.zeros(len(fit.V))
     gram = None
     if len(fit.V) <= MAX_FEATURES:
@@ -123,7 +117,6 @@ def judges_of(
         cuts=now.rule.cuts,
         wide=not found.at.strict,
         leverage_cut=found.at.leverage.cut,
-        law=None if law is None else law.in_unit(part.unit),
         W=W,
         common=fit.common,
         weights=weights,

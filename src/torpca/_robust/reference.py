@@ -12,7 +12,6 @@ from torpca._core.subspace import EPS64, MEAN_ULPS, RESIDUAL_ULPS
 from torpca._robust.tuning import tuning
 from torpca._sources.base import Array, Floats, Mask, picked, place, row_squares
 from torpca._stats.cutoffs import taper
-from torpca._stats.precision import Precision
 from torpca._stats.rule import Rule, free_part
 from torpca._stats.scatter import FAR_OUT
 from torpca._stats.spread import Spread
@@ -63,8 +62,6 @@ class Reference:
     """Singular values (k,) of the good rows along the first k."""
     rule: Rule
     """How residuals and places along the next directions spread, and where good rows end."""
-    law: Precision | None
-    """Law of the levels of noise, if rows have several."""
     inside: Inside
     leverage_cut: float = np.inf
     """Standard deviations inside the subspace from which on rows have no weight."""
@@ -105,19 +102,17 @@ class Weighed:
     near: Array
     """Their weights by their residuals alone, ..."""
     weight: Array
-    """... and along the next directions too, ..."""
-    part: Array
-    """... times their precision: their part in the subspace."""
+    """... by all there is, ..."""
     inside: Array
-    """Their part in the scatter inside it."""
+    """... and in the scatter inside the subspace."""
 
-    def over(self, n_rows: int) -> tuple[Array, Array]:
-        """Weight and part in the subspace of all `n_rows` rows of the block."""
+    def over(self, n_rows: int) -> Array:
+        """Weights of all `n_rows` rows of the block."""
         if isinstance(self.rows, slice):
-            return self.weight, self.part
+            return self.weight
         w = np.ones(n_rows)
         w[self.rows] = self.weight
-        return w, w
+        return w
 
 
 class Scales:
@@ -138,19 +133,16 @@ class Scales:
         if at.exact:
             w = xp.astype(at.rounding(xp, Y[:, :k], squares), squares.dtype)
             z = at.inside.spread.z_of_squares(inner, xp)
-            return Weighed(slice(None), w, w, w, w * taper(z, FAR_OUT, xp))
-        some: Any = slice(None)
-        if at.law is None:
-            # Rows near the middle have no leverage to speak of: all others are looked at.
-            some = picked(xp, lambda: self._suspects(Y, squares) | ~(inner <= self.reach))
+            return Weighed(slice(None), w, w, w * taper(z, FAR_OUT, xp))
+        # Rows near the middle have no leverage to speak of: all others are looked at.
+        some = picked(xp, lambda: self._suspects(Y, squares) | ~(inner <= self.reach))
         Y, squares, inner, prior = Y[some, :], squares[some], inner[some], prior[some]
         h = row_squares(xp, Y[:, :k] * place(xp, 1.0 / at.s, Y))
         squares = squares / free_part(h, prior, xp)
         near, w = at.rule.weights(xp, squares, Y[:, k:])
         z = at.inside.spread.z_of_squares(inner, xp)
         w = w * taper(z, at.leverage_cut, xp)
-        part = w if at.law is None else w * at.law.weights(squares**0.5)
-        return Weighed(some, near, w, part, w * taper(z, FAR_OUT, xp))
+        return Weighed(some, near, w, w * taper(z, FAR_OUT, xp))
 
     def _suspects(self, Y: Floats, squares: Floats) -> Mask:
         """Mask of the rows of little leverage that may weigh less than 1: others need no root."""

@@ -26,7 +26,6 @@ from torpca._sources import RowSource
 from torpca._sources.base import Floats
 from torpca._stats.cutoffs import nearest
 from torpca._stats.lines import rms_of_half
-from torpca._stats.precision import Precision, precision_law
 from torpca._stats.rule import Rule
 from torpca._stats.scatter import robust_scatter
 
@@ -71,9 +70,11 @@ class At:
     """Weights (m,) of its rows, between 0 and 1."""
     leverage: Leverage
     """What becomes of rows far out inside the subspace."""
+    anchored: bool = False
+    """Whether the nearest half of all rows must stay as near as it was. With a gap it will: rows
+    that come back cannot draw the subspace far away."""
     nearest: float = np.inf
-    """Root-mean-square residual of the nearest half of all rows at the start; infinite if there was
-    a gap: then rows that come back cannot draw the subspace far from it."""
+    """Root-mean-square residual of that half about the first fit, if so."""
     now: Judged | None = None
     """What the last fit said of them; None: there was none."""
     strict: bool = False
@@ -103,7 +104,9 @@ def on_part(at: At, t: int, part: Part, rank: int, options: Options, settled: fl
     kept = at.keep * part.counts
     fit = beside(part, kept, rank, part.counts).with_common(kept)
     strict, looks = at.strict, at.looks + 1
-    if at.now is not None and not strict and draws_away(part, fit, at.nearest):
+    if at.now is None and at.anchored:
+        at = replace(at, nearest=rms_of_half(fit.studentised, part.votes))
+    elif not strict and draws_away(part, fit, at.nearest):
         strict, fit = True, at.fit
     if options.trim is not None:
         now = trimmed(part, fit, options.trim)
@@ -211,16 +214,6 @@ def inner(part: Part, found: Settled) -> Floats:
     if Y.shape[1] > 0:
         weights = robust_scatter(Y, weights, part.center, np.random.default_rng(0)).weights
     return weights / part.counts
-
-
-def law_of(found: Settled) -> Precision | None:
-    """Law of the levels of noise, if rows have several."""
-    beyond = found.choice.variances[found.at.fit.rank :]
-    total = float(np.sum(beyond))
-    if not total > 1e-12:
-        return None
-    freedom = 1.0 / float(np.sum(np.square(beyond / total)))
-    return precision_law(found.at.fit.studentised, found.keep * found.counts, freedom)
 
 
 def settled_in_features(part: Part, found: Settled, source: RowSource) -> tuple[Part, Settled]:

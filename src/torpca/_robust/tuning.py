@@ -62,10 +62,6 @@ class Tuning:
     """If there is one: how many times less its rows must vary along the next direction."""
     closer: float = 1.02
     """... or how many times nearer the nearest half of the rows must be, if they vary no more."""
-    clearly: float = 1.04
-    """The same if there is no gap, ..."""
-    most: float = 0.6
-    """... where a candidate must keep this share of the rows, or as many as the other."""
 
     # ---- leverage
     tilt: float = 1.3

@@ -27,7 +27,6 @@ from torpca._robust.part import Part
 from torpca._robust.reference import Inside, Reference
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
-from torpca._stats.precision import Precision
 from torpca._stats.rule import Cutoffs, Rule
 from torpca._stats.scatter import consistency, robust_scatter
 
@@ -66,7 +65,6 @@ class Judges:
     """... and whether they are the wider ones."""
     leverage_cut: float
     """Standard deviations inside the subspace from which on rows have no weight."""
-    law: Precision | None
     W: Floats
     """Next principal directions (d, q)."""
     common: float
@@ -104,7 +102,7 @@ class Judges:
             now = weighed(part, fit, rule.in_unit(1 / u), V[:, k:])
         inside = inside or self._inside(fit, now.near).in_unit(u)
         rule = now.rule.in_unit(u)
-        at = Reference(mean, part.center, V, s, rule, self.law, inside, self.leverage_cut)
+        at = Reference(mean, part.center, V, s, rule, inside, self.leverage_cut)
         return self._with_accuracy(at)
 
     def _inside(self, fit: Beside, near: Floats) -> Inside:
@@ -185,7 +183,7 @@ def next_subspace(
     below which it stands.
     """
     k, d, weight = at.rank, len(at.mean), now.summary.weight
-    whole = at.law is None and weight > ALL_BUT_A_FEW * judges.total
+    whole = weight > ALL_BUT_A_FEW * judges.total
     aim = partial(goal, k=k, weight=weight, whole=whole, d=d)
     if at.exact:  # one step of subspace iteration: there is nothing beyond
         V, theta = exact_directions(AV, at)

@@ -17,8 +17,6 @@ from torpca._stats.spread import Spread
 # A row that nearly spans a direction by itself has no residual to speak of; its studentised
 # residual is not allowed to divide by less.
 LEAST_FREE = 1e-3
-# Cut-offs in the iterations on all rows are this factor apart.
-LEVEL_RATIO = 1.4
 # Rows for each direction beyond the subspace, at least, to look along some of them.
 ROWS_PER_DIRECTION = 3
 
@@ -42,17 +40,6 @@ def n_next(n_rows: int, n_features: int, rank: int) -> int:
     return tuning().n_next if n_rows >= ROWS_PER_DIRECTION * beyond else 0
 
 
-def to_level(cut: float, least: float) -> float:
-    """The nearest of few cut-offs, a factor apart, from `least` on.
-
-    Where a cut-off is found again by other rows, or from another start, it is the same.
-    """
-    if cut >= tuning().farthest:
-        return cut
-    steps = max(round(np.log(cut / least) / np.log(LEVEL_RATIO)), 0)
-    return min(float(least * LEVEL_RATIO**steps), tuning().farthest)
-
-
 @dataclass(frozen=True)
 class Cutoffs:
     """Standard deviations from which on a row has no weight."""
@@ -66,7 +53,7 @@ class Cutoffs:
         The cut-offs of the start are as small as a start needs that has to be clean.
         """
         t = tuning()
-        return Cutoffs(to_level(self.residual, t.least), to_level(self.along, t.least_along))
+        return Cutoffs(max(self.residual, t.least), max(self.along, t.least_along))
 
     def tightened(self, other: Cutoffs) -> Cutoffs:
         """The smaller of each: a cut-off that was found stays."""
