@@ -151,7 +151,7 @@ STRONG = np.array([36.0, *np.ones(15)])
 @pytest.mark.parametrize("n", [100, 400, 2000])
 def test_squares_less_what_they_have_in_common_have_gaussian_tails(n):
     beyond, cut = [], []
-    common = common_square(STRONG[:1], np.sum(STRONG), len(STRONG))
+    common = common_square(STRONG[:1], np.sum(STRONG), len(STRONG), np.inf)
     for seed in range(20):
         squares = np.square(np.random.default_rng(seed).standard_normal((n, len(STRONG)))) @ STRONG
         z = Spread.of(np.sqrt(squares), np.ones(n), common=common).z(np.sqrt(squares))
@@ -164,19 +164,29 @@ def test_squares_less_what_they_have_in_common_have_gaussian_tails(n):
 @pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
 def test_what_squares_have_in_common_has_their_first_three_cumulants(size):
     variances = size * STRONG
-    found = common_square(variances[:3], np.sum(variances), len(variances))
-    one, two, three = (
-        np.sum(factor * variances**e) for factor, e in ((1, 1), (2, 2), (8, 3))
-    )  # cumulants of a sum of squares
+    found = common_square(variances[:3], np.sum(variances), len(variances), 1e12)
+    # Cumulants of a sum of squares.
+    one, two, three = (np.sum(f * variances**e) for f, e in ((1, 1), (2, 2), (8, 3)))
     freedom, unit = 8 * two**3 / three**2, three / (4 * two)
     assert found == pytest.approx(one - unit * freedom)
-    assert common_square(variances, np.sum(variances), len(variances)) == pytest.approx(found)
+    assert common_square(variances, np.sum(variances), 16, 1e12) == pytest.approx(found)
 
 
 def test_squares_of_noise_that_is_the_same_in_all_directions_have_nothing_in_common():
-    assert common_square(np.ones(3), 10.0, 10) == pytest.approx(0, abs=1e-12)
-    assert common_square(np.array([2.0]), 2.0, 1) == 0
-    assert common_square(np.zeros(0), 0.0, 5) == 0
+    assert common_square(np.ones(3), 10.0, 10, 1e12) == pytest.approx(0, abs=1e-9)
+    assert common_square(np.array([2.0]), 2.0, 1, 50) == pytest.approx(0, abs=1e-12)
+    assert common_square(np.zeros(0), 0.0, 5, 50) == 0
+    assert common_square(np.ones(1), 1.0, 1, 1) == 0
+
+
+@pytest.mark.parametrize(("n", "d"), [(30, 10), (60, 15), (200, 40), (40, 100)])
+def test_the_spectrum_of_few_rows_has_hardly_more_in_common_than_their_law(n, d):
+    shares = []
+    for seed in range(50):
+        X = np.random.default_rng(seed).standard_normal((n, d))
+        variances = np.square(np.linalg.svd(X - X.mean(0), compute_uv=False)) / (n - 1)
+        shares.append(common_square(variances[:3], np.sum(variances), d, n - 1) / d)
+    assert 0 <= np.mean(shares) < 0.03
 
 
 @pytest.mark.parametrize("xp_of", [lambda a: a, lambda a: pytest.importorskip("torch").asarray(a)])

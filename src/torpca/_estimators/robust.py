@@ -118,11 +118,12 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         How many components and why: `rule`, `variances` of the good rows as shares, the `gap`
         after the last component and the share `explained`.
     start_ : Start
-        Where the fit started: `name` of the chosen candidate ("pairs", "side" or "subsets");
-        `n_candidates`, between which there was a choice, found on `n_sample` rows; `n_points`, the
-        different rows that make up half of these; `tied`, the share of the rows that only one of
-        the chosen start and another one as good leads to keep inside the subspace; `others`, the
-        share of the rows that agree better on another subspace than on this one.
+        Where the fit started: `name` of the chosen candidate ("pairs", "strict", "side" or
+        "subsets"); `n_candidates`, between which there was a choice, found on `n_sample` rows;
+        `n_points`, the different rows that make up half of these; `tied`, the share of the rows
+        that only one of the chosen start and another one as good leads to keep inside the
+        subspace; `others`, the share of the rows that agree better on another subspace than on this
+        one.
     route_ : str
         How the fit was computed: "rows", on all rows at once; "span", the same in the span of few,
         long rows; "passes", on a part of many rows and then in passes over all; "exact", the same

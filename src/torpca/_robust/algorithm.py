@@ -12,11 +12,10 @@ which rows are near.
    is near by its residual R = |(I - VV')(x - mean)|, studentised, and along the next directions:
    where their tails hold more than Gaussian ones do, they are cut. -> `concentration`, `beside`
 4. **Choice.** With a gap behind the k-th variance: the candidate that leaves least along the next
-   direction. Without one: that whose nearest half of all rows is clearly nearer. The earlier wins
-   unless the later is clearly better. The number k itself: a gap, or 90 % of the variance.
-   -> `choice`, `rank`
-5. **Leverage.** Rows far out inside the subspace, by a reweighted MCD of the scores V'(x - mean),
-   are left out, and the subspace is found once more. Those near it come back, unless there is a gap
+   direction. Without one: the first. The earlier wins unless the later is clearly better. The
+   number k itself: a gap, or 90 % of the variance. -> `choice`, `rank`
+5. **Leverage.** Rows far out inside the subspace, by an MCD of the scores V'(x - mean), are left
+   out, and the subspace is found once more. Those near it come back, unless there is a gap
    and together they tilt it. -> `leverage`, `tilt`
 6. **The loop.** Measure all rows against the subspace and update it, until it stands (TORP,
    Algorithm 1, with cut-offs estimated from the rows, and rows near them kept in part). Rows that a
@@ -99,7 +98,8 @@ def learn(
     part = draw_part(source, magnitudes, sample_weight, rng, center=options.center)
     best, rival, start = find_start(part, rows_to_start_with(options), options.rank, rng)
     leverage = tested_for_leverage(part, best, rng)
-    begin = At(leverage.keep / part.votes, leverage, anchored=not has_gap(best, best))
+    anchor = np.inf if has_gap(best, best) else best.half
+    begin = At(leverage.keep / part.votes, leverage, anchor)
     found = settle_on_part(part, begin, best.choice, options, settled)
     if rival is not None and not found.trimmed:  # where two answers are as good, say so
         begin = At(rival.keep / part.votes, leverage.forgotten())

@@ -54,8 +54,10 @@ class Beside:
     def with_common(self, keep: Floats) -> Beside:
         """The same with what squared residuals have in common, if rows of `keep` (m,) are good."""
         beyond = self.total - float(np.sum(self.variances))
-        n_directions = min(int(np.count_nonzero(keep)), self.rest.shape[1]) - self.rank
-        common = common_square(self.next_directions(keep, STRONG)[1], beyond, n_directions)
+        following = self.next_directions(keep, STRONG)[1]
+        n_rows = float(np.count_nonzero(keep) - 1 - self.rank)
+        n_directions = self.rest.shape[1] - self.rank
+        common = common_square(following, beyond, n_directions, n_rows)
         return replace(self, common=common)
 
     def next_directions(self, weights: Floats, count: int) -> tuple[Floats, Floats]:

@@ -24,10 +24,14 @@ ROUNDED_SQUARE = 1e-12
 SMALLEST_SIDE = 0.3
 
 
-def least_outlying(part: Part, rng: np.random.Generator) -> Floats:
-    """The half that is least outlying along pairs of rows (Stahel 1981, Donoho 1982)."""
+def least_outlying(part: Part, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The halves that are least outlying along pairs of rows (Stahel 1981, Donoho 1982).
+
+    By two scales: the more trusted one comes first.
+    """
     P = pair_projections(part.Z, part.votes, tuning().n_pairs, rng)
-    return outlyingness(P, part.votes).nearest_half(part.votes)
+    found = outlyingness(P, part.votes)
+    return found.nearest_half(part.votes), found.strictly().nearest_half(part.votes)
 
 
 def sides(part: Part, core: Floats, rng: np.random.Generator) -> Iterator[Floats]:

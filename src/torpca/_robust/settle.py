@@ -70,11 +70,9 @@ class At:
     """Weights (m,) of its rows, between 0 and 1."""
     leverage: Leverage
     """What becomes of rows far out inside the subspace."""
-    anchored: bool = False
-    """Whether the nearest half of all rows must stay as near as it was. With a gap it will: rows
-    that come back cannot draw the subspace far away."""
     nearest: float = np.inf
-    """Root-mean-square residual of that half about the first fit, if so."""
+    """Root-mean-square residual of the nearest half of all rows about the start; infinite if there
+    was a gap: then rows that come back cannot draw the subspace far from it."""
     now: Judged | None = None
     """What the last fit said of them; None: there was none."""
     strict: bool = False
@@ -102,12 +100,11 @@ def on_part(at: At, t: int, part: Part, rank: int, options: Options, settled: fl
     draw it away from the nearest half of all rows.
     """
     kept = at.keep * part.counts
-    fit = beside(part, kept, rank, part.counts).with_common(kept)
+    fit = beside(part, kept, rank, part.counts)
+    fit = fit.with_common(kept) if at.now is None else replace(fit, common=at.fit.common)
     strict, looks = at.strict, at.looks + 1
-    if at.now is None and at.anchored:
-        at = replace(at, nearest=rms_of_half(fit.studentised, part.votes))
-    elif not strict and draws_away(part, fit, at.nearest):
-        strict, fit = True, at.fit
+    if not strict and draws_away(part, fit, at.nearest):
+        strict, fit = True, fit if at.now is None else at.fit
     if options.trim is not None:
         now = trimmed(part, fit, options.trim)
     elif at.now is not None and looks > MAX_LOOKS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,13 +27,24 @@ class Outlyingness:
     """
     distance: Floats
     """Largest |projection - location| / scale."""
+    strict: Floats
+    """The same by the scale of the tightest half alone.
+
+    That tells rows which spread both ways from the midst of the others, and takes a heap of half of
+    the rows for all of them.
+    """
 
     def joined(self, other: Outlyingness) -> Outlyingness:
         """Over both sets of directions."""
         return Outlyingness(
             self.off + other.off,
             np.maximum(self.distance, other.distance),
+            np.maximum(self.strict, other.strict),
         )
+
+    def strictly(self) -> Outlyingness:
+        """By the strict distances."""
+        return replace(self, distance=self.strict)
 
     def nearest_half(self, weights: Floats) -> Floats:
         """Weights of the least outlying rows that make up half of the weight, zero elsewhere."""
@@ -47,7 +58,7 @@ class Outlyingness:
 
 def outlyingness(P: Floats, weights: Floats) -> Outlyingness:
     """Outlyingness of rows from their projections P (m, q) on q directions."""
-    found = Outlyingness(*np.zeros((2, len(P))))
+    found = Outlyingness(*np.zeros((3, len(P))))
     for start in range(0, P.shape[1], AT_A_TIME):
         found = found.joined(_outlyingness(P[:, start : start + AT_A_TIME], weights))
     return found
@@ -61,8 +72,9 @@ def _outlyingness(P: Floats, weights: Floats) -> Outlyingness:
     size = np.minimum(np.max(np.abs(P), axis=0), LONGEST)
     equal = lines.inner <= EQUAL * size
     off = np.count_nonzero(away[:, equal] > 10 * EQUAL * size[equal], axis=1).astype(np.float64)
-    scale = np.maximum(lines.inner, lines.side)[~equal]
-    return Outlyingness(off, np.max(away[:, ~equal] / scale, axis=1, initial=0.0))
+    scales = np.maximum(lines.inner, lines.side)[~equal], lines.inner[~equal]
+    away = away[:, ~equal]
+    return Outlyingness(off, *(np.max(away / scale, axis=1, initial=0.0) for scale in scales))
 
 
 def pair_projections(
