@@ -63,6 +63,12 @@ print(f"{len(history):,} readings, {faulty.sum()} of them from some fault")
 # The sensors have different units, so we use `scale=True`: each is divided by a robust standard
 # deviation. The fit is not told which readings are faulty.
 
+# %% [check]
+import warnings
+
+# A faulty sensor is a bad cell or two in each row, and the fit says so.
+warnings.filterwarnings("ignore", message=".*in only one or two cells", category=RuntimeWarning)
+
 # %%
 from torpca import OutlierRobustPCA
 

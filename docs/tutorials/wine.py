@@ -97,15 +97,16 @@ assert "Give n_components" in said
 assert np.mean(foreigners) > 9  # of two components, the last
 assert np.mean(others) < 4
 assert all((alarms[k] >= 8).any() for k in (5, 4, 3))
-assert (alarms[2] < 8).all()
-assert np.count_nonzero(model.predict(X)[foreign] == -1) == 9
+assert (alarms[2] >= 8).sum() <= 1
+assert np.median(alarms[2]) <= 3
+assert np.count_nonzero(model.predict(X)[foreign] == -1) == 10
 assert OutlierRobustPCA().fit(X).n_components_ == 1
 
 # %% [markdown]
 # In most draws nearly all foreign wines are found, whatever the number. With three to five
 # components, eight wines of the grower or more are flagged as well in some draws, most of them as
-# off the subspace. With two, few are. `stability_` says how the answer changes with one component
-# more or fewer. As a rule of thumb, use at least ten rows for each component.
+# off the subspace. With two, few are but in one draw. `stability_` says how the answer changes with
+# one component more or fewer. As a rule of thumb, use at least ten rows for each component.
 #
 # ## Why
 #
@@ -144,18 +145,23 @@ OutlierMapDisplay.from_estimator(model, X, ax=axes[0])
 OutlierMapDisplay.from_estimator(together, wine.data, ax=axes[1])
 
 # %% [check]
-far = model.orthogonal_distances_ / model.cutoffs_["orthogonal"]
-assert np.sort(far[foreign])[1] > 1.3 * far[~foreign].max()
+far = np.maximum(
+    model.score_distances_ / model.cutoffs_["score"],
+    model.orthogonal_distances_ / model.cutoffs_["orthogonal"],
+)
+assert far[foreign].min() > 1.4 * np.sort(far[~foreign])[-2]
+assert np.mean(np.isin(model.outlier_type_[foreign], ["good leverage", "bad leverage"])) == 1
 assert np.mean(together.outlier_type_ == "regular") > 0.8
 
 # %% [markdown]
-# In the upper map there is a gap between the foreign wines, except for one, and the others. In the
-# lower map there is no gap: no wine is far from a compromise between the three groups.
+# In the upper map there is a gap between the foreign wines and the others, but for one of these.
+# They are far out along the components: with so few wines and no gap in the variances, the second
+# component points towards them. In the lower map there is no gap: no wine is far from a compromise
+# between the three groups.
 #
 # ## What was found
 #
-# - With scaling and two components nine of ten foreign wines are flagged, and hardly any others.
-#   The tenth is on the limit.
+# - With scaling and two components all ten foreign wines are flagged, and one other.
 # - Without scaling the only component is proline.
 # - With 58 rows, give the number of components, and keep it small.
 # - Three groups are not one group with outliers. Cluster first, or fit each by itself.

@@ -31,7 +31,7 @@ from torpca._stats.spread import Spread
 
 # Standard deviations beyond which a row is not a good one: where a share was left out, or no more
 # than a tail may hold (by two standard deviations of a share), and where more are too far off.
-GOOD, TAIL, GOOD_OF_MANY = 5.5, 0.1, 3.5
+GOOD, TAIL, GOOD_OF_MANY = 5.5, 0.05, 3.5
 # Rows, and rows for each feature, from which on leaving one of them out makes no difference, and
 # numbers in rows with which it costs too much.
 MANY, ENOUGH, NUMBERS = 500, 20, 2**21
