@@ -20,11 +20,6 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def expected_to_fail(estimator):
-    """Fifteen rows twice are twice the evidence: other cells may count as bad."""
-    return {"check_sample_weight_equivalence_on_sparse_data": "few rows"} if estimator.cells else {}
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @parametrize_with_checks(
@@ -33,8 +28,7 @@ def expected_to_fail(estimator):
         OutlierRobustPCA(0.8, scale=True, whiten=True),
         OutlierRobustPCA(trim=0.2, contamination=0.1, center=False),
         OutlierRobustPCA(cells=True),
-    ],
-    expected_failed_checks=expected_to_fail,
+    ]
 )
 def test_scikit_learn_checks_of_other_options(estimator, check):
     check(estimator)

@@ -36,6 +36,8 @@ SETTLED = 0.002
 NEAR_CHANCE, ROUGHLY = 0.3, 1.0
 # ... of which a completion by a part of the rows is to leave so much room.
 SAFELY = 2 / 3
+# Share of the residuals of the fit before that is left in the end.
+STANDS = 0.1
 # Largest share of missing cells that is taken for the rate at which moves of EM shrink.
 MOST_MISSING = 0.95
 # Of many rows, a part that holds so many numbers, or rows at least, is fitted first.
@@ -144,7 +146,7 @@ def rounds(
     seed = int(rng.integers(2**62))  # for all fits: what changes is the cells
     rank = options.rank
     weights = judged(sample_weight, n_observed, rank, rank.given or 1, source.shape[1])
-    kept = None
+    kept, noise = None, np.inf
     for _ in range(ROUNDS):
         filled = completed(source, completion)
         fit = robust_fit(filled, options, weights, np.random.default_rng(seed))
@@ -154,6 +156,8 @@ def rounds(
         same = before is not None and float(np.sum(np.abs(kept - before))) <= SETTLED * n
         moved = subspace_change(completion.V, fit.V)
         near = moved * to_come(rate) <= NEAR_CHANCE * chance(by_fit(fit, completion), n)
+        # While residuals shrink fast, they are what completion has left, and no noise.
+        near, noise = near and fit.left_over > STANDS * noise, fit.left_over
         # The first completion is none by rows that a fit kept.
         if completion.freedom is not None and (same or near):
             break
