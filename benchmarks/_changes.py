@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from torpca._robust import algorithm, choice, settle, start
-from torpca._robust.beside import Beside
+from torpca._robust import algorithm, choice, loop, start
 from torpca._robust.concentration import Candidate
 from torpca._robust.leverage import Leverage
+from torpca._robust.subspace import Subspace
 from torpca._robust.tuning import Tuning, tuned
 from torpca._stats.rule import Cutoffs
 
@@ -87,7 +87,7 @@ def with_gap(a: Candidate, b: Candidate) -> bool:
 
 def all_that_agree(part: Any, best: Candidate, rng: Any) -> Any:
     """Rows of the best candidate, however far out inside the subspace."""
-    return Leverage(best.keep, np.zeros(len(best.keep)), np.inf)
+    return best.keep, Leverage(np.zeros(len(best.keep)))
 
 
 def never(*arguments: Any) -> bool:
@@ -95,7 +95,7 @@ def never(*arguments: Any) -> bool:
     return False
 
 
-def as_it_is(fit: Beside, keep: Any) -> Beside:
+def as_it_is(fit: Subspace, keep: Any) -> Subspace:
     """A fit that says nothing of what squared residuals have in common."""
     return fit
 
@@ -130,8 +130,8 @@ OFF = (
         partial(replaced, algorithm, "tested_for_leverage", all_that_agree),
     ),
     Change("tilt", "off", partial(tuned, tilt=np.inf)),
-    Change("anchor", "off", partial(replaced, settle, "draws_away", never)),
-    Change("common square", "off", partial(replaced, Beside, "with_common", as_it_is)),
+    Change("anchor", "off", partial(replaced, loop, "draws_away", never)),
+    Change("common square", "off", partial(replaced, Subspace, "with_common", as_it_is)),
     Change("widened cut-offs", "off", partial(replaced, Cutoffs, "widened", itself)),
     Change("next directions", "off", partial(tuned, n_next=0)),
     Change("limit on copies", "off", partial(tuned, most_copies=np.inf)),

@@ -9,7 +9,7 @@ from torpca import OutlierRobustPCA
 from torpca._answer import EXPLAINED, Answer, answer
 from torpca._core.loop import Iteration
 from torpca._explain import Explanation
-from torpca._select.rank import RankRule, choose_rank
+from torpca._robust.rank import RankRule, choose_rank
 
 # Each would run a script, or break the page, if it were taken for markup.
 HOSTILE = (

@@ -13,9 +13,9 @@ from torpca import OutlierRobustPCA
 from torpca._robust.choice import best_of, leaves_noise, less, tighter
 from torpca._robust.concentration import candidate
 from torpca._robust.halves import least_outlying, without_long_rows
+from torpca._robust.rank import RankRule, choose_rank
 from torpca._robust.start import candidates, find_start
 from torpca._robust.tuning import tuning
-from torpca._select.rank import RankRule, choose_rank
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 
@@ -294,13 +294,13 @@ def in_groups(n_second):
 
 def test_where_noise_is_left_no_other_candidate_is_looked_for():
     every = np.ones(400, dtype=bool)
-    assert leaves_noise(kept(in_groups(0), every))
+    assert leaves_noise(kept(in_groups(0), every), tuning().agree)
     # A group has one of the two components: a direction of the others is left.
-    assert not leaves_noise(kept(in_groups(120), every))
+    assert not leaves_noise(kept(in_groups(120), every), tuning().agree)
     # Rows that agree, and too few of them to be sure.
-    assert not leaves_noise(kept(in_groups(120), np.arange(400) >= 120))
+    assert not leaves_noise(kept(in_groups(120), np.arange(400) >= 120), tuning().agree)
 
 
 def test_where_there_is_no_gap_other_candidates_are_looked_for():
     X = np.random.default_rng(0).standard_normal((400, 12))
-    assert not leaves_noise(kept(X, np.ones(400, dtype=bool)))
+    assert not leaves_noise(kept(X, np.ones(400, dtype=bool)), tuning().agree)

@@ -17,10 +17,9 @@ from tests._shared import LONG, MANY, NOISE, planted, types_as_labels
 from torpca import OutlierRobustPCA, as_source
 from torpca._options import Options
 from torpca._robust import algorithm
-from torpca._robust.algorithm import FEWEST_LONG, learned_whole, rows_to_learn_from
+from torpca._robust.algorithm import learned_whole, rows_to_learn_from
+from torpca._robust.rank import RankRule
 from torpca._robust.tuning import tuning
-from torpca._robust.update import MAX_FEATURES
-from torpca._select.rank import RankRule
 from torpca._sources.base import to_numpy
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
@@ -84,7 +83,7 @@ def test_a_part_is_half_of_the_rows_at_most_and_none_of_weight_zero(n, d, k, sha
     assert 2 * len(rows) <= np.sum(weights)
     assert np.all(np.diff(rows) > 0)
     assert np.all(weights[rows] > 0)
-    assert len(rows) >= FEWEST_LONG
+    assert len(rows) >= tuning().part_rows[0]
     if isinstance(k, int):
         assert len(rows) >= 20 * k
 
@@ -98,7 +97,7 @@ def test_these_rows_are_many_and_a_quarter_of_them_are_not(size):
     n, d, k = size
     assert not learned_whole(n, d, options_of(k))
     assert learned_whole(n // 4, d, options_of(k))
-    assert (d > MAX_FEATURES) == (size is LONG)
+    assert (d > tuning().most_features) == (size is LONG)
 
 
 @pytest.mark.parametrize("changes", [{"trim": 0.2}, {"max_iter": 1}])

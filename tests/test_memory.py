@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from torpca import OutlierRobustPCA, torp
-from torpca._robust import part
-from torpca._sources import array, base
+from torpca._sources import array, base, digests
 
 MB = 2**20
 centred_or_not = pytest.mark.parametrize("center", [False, True], ids=["as is", "centred"])
@@ -115,7 +114,7 @@ def test_the_estimator_reads_wide_mapped_files_in_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(base, "SMALL_BYTES", 2**15)
     monkeypatch.setattr(base, "BLOCK_BYTES", 2**15)
     monkeypatch.setattr(base, "MIN_BLOCK_ROWS", 4)
-    monkeypatch.setattr(part, "AT_A_TIME", 2**17)
+    monkeypatch.setattr(digests, "BLOCK_BYTES", 2**20)
     X = write_rows(tmp_path / "X.npy", (300, 12000), np.float64)
     with extra_memory() as used:
         model = OutlierRobustPCA(3).fit(X)

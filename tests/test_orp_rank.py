@@ -6,7 +6,7 @@ from sklearn.decomposition import PCA
 
 from tests._shared import warnings_of
 from torpca import OutlierRobustPCA
-from torpca._select.rank import RankRule, choose_rank
+from torpca._robust.rank import RankRule, choose_rank
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 

@@ -122,7 +122,6 @@ def test_the_first_rows_are_a_part_of_their_own():
     assert some.total == 20
     assert np.count_nonzero(some.copies >= 0) == 40
     np.testing.assert_array_equal(np.unique(some.copies), np.arange(-1, 20))
-    assert part.some(60) is part
 
 
 # ---- where they are ------------------------------------------------------------------------------
@@ -144,7 +143,7 @@ def test_rows_in_their_span_are_the_same_rows_again_in_the_features(center):
     X = rows(30, 100)
     part = part_of(X, center=center)
     assert part.Z.shape[1] < 100
-    again = part.in_features(as_source(X))
+    again = part.with_features(as_source(X))
     assert again.span is None
     found = again.unit * again.Z + (0.0 if again.origin is None else again.origin)
     np.testing.assert_allclose(found, X[part.first], rtol=1e-12)

@@ -13,16 +13,13 @@ from tests._shared import MANY, NOISE, part_of, planted, small_parts
 from torpca import OutlierRobustPCA, as_source
 from torpca._core.stand_in import top_directions
 from torpca._options import Options
-from torpca._robust.concentration import ROUGHLY
 from torpca._robust.leverage import Leverage
-from torpca._robust.measure import measure
+from torpca._robust.loop import State, settle_on_part
 from torpca._robust.part import draw_part
-from torpca._robust.passes import judges_of
-from torpca._robust.settle import At, settle_on_part
+from torpca._robust.passes import OfTable, begin_passes, reference_of
+from torpca._robust.rank import RankRule
 from torpca._robust.start import find_start
-from torpca._robust.tuning import tuning
-from torpca._robust.update import expanded_directions, update
-from torpca._select.rank import RankRule
+from torpca._robust.tuning import ROUGHLY, tuned, tuning
 from torpca._sources.base import to_numpy
 from torpca._stats.rule import Cutoffs
 from torpca._stats.spread import Spread
@@ -71,41 +68,41 @@ def test_an_invariant_subspace_stays_where_it_is():
     assert subspace_error(W, V) < 1e-12
 
 
-NOTHING_STAYS = {"rule_stays": False, "subspace_stays": False}
-
 # ---- what the part says of a subspace ------------------------------------------------------------
 
 
-def learned(X, k=3, *, center=True, total=None):
-    """What settled on all of these rows, and they as the part by which others are judged."""
+def learned(X, k=3, *, center=True, copies=1, rows=as_source, most_features=700):
+    """All rows so many times over, the part of the first of them, and what settled on it."""
     rng, part = np.random.default_rng(0), part_of(X, center=center, in_span=False)
     best, _, _ = find_start(part, 600, RankRule(k), rng)
     options = Options(RankRule(k), None, center, None, 1e-6, 50)
-    begin = At(best.keep / part.votes, Leverage(best.keep, np.zeros(len(best.keep)), np.inf))
-    found = settle_on_part(part, begin, best.choice, options, ROUGHLY)
-    total = float(len(X) if total is None else total)
-    return found, judges_of(total, part, found, rng)
+    begin = State(best.keep / part.votes, Leverage(np.zeros(len(best.keep))))
+    found = begin_passes(settle_on_part(part, begin, best.choice, options, ROUGHLY))
+    with tuned(most_features=most_features):
+        source, ones = rows(np.tile(X, (copies, 1))), np.ones(copies * len(X))
+        return OfTable.of(source, np.arange(len(X)), part, found, ones), found.state
 
 
-def reference_of(found, judges, turned=0.0):
-    """The reference that what settled on the part gives, or one with other directions."""
-    fit, u, d = found.at.fit, judges.part.unit, len(found.at.fit.V)
-    V = np.hstack([fit.V, judges.W])
-    if turned:
-        V = V + turned * np.random.default_rng(1).standard_normal(V.shape)
-    V = np.linalg.qr(V)[0]
-    s = np.sqrt(fit.variances * fit.weight) * u
-    assert V.shape[0] == d
-    return judges.reference(judges.origin + u * fit.mean, V, s, found.keep, None)
+def turned(state, by):
+    """A state with other directions, which are off by about so much."""
+    fit, k = state.judged.fit, state.judged.fit.rank
+    V = np.hstack([fit.V, state.judged.W])
+    V = np.linalg.qr(V + by * np.random.default_rng(1).standard_normal(V.shape))[0]
+    now = replace(state.judged, fit=replace(fit, V=V[:, :k]), W=V[:, k:])
+    return replace(state, now=now)
 
 
-def test_what_settled_on_the_part_is_what_the_part_says_when_asked_again():
-    found, judges = learned(planted(MANY, 0.3).X[:4000])
-    rule, u = found.at.judged.rule, judges.part.unit
-    again = reference_of(found, judges).rule
-    assert again.cuts.residual <= rule.cuts.residual
-    assert again.residual.at(4.0) == pytest.approx(u * rule.residual.at(4.0), rel=0.01)
-    np.testing.assert_allclose(np.sort(again.along.scale), np.sort(u * rule.along.scale), rtol=0.05)
+def reference(table, state):
+    return reference_of(table.part, state, table.total)
+
+
+def test_limits_are_those_of_the_part_in_the_unit_of_the_table():
+    table, state = learned(planted(MANY, 0.3).X[:4000])
+    rule, u = state.judged.rule, table.part.unit
+    at = reference(table, state).rule
+    assert at.cuts == rule.cuts
+    assert at.residual.at(4.0) == pytest.approx(u * rule.residual.at(4.0))
+    np.testing.assert_allclose(at.along.scale, u * rule.along.scale)
 
 
 @pytest.mark.parametrize(("longer", "wide"), [(1.0, True), (1.5, False), (10.0, True)])
@@ -115,13 +112,13 @@ def test_limits_are_wide_unless_some_rows_are_neither_near_nor_far(longer, wide)
     C = X - X.mean(axis=0)
     off = C - (C @ basis) @ basis.T
     X[::30] += (longer - 1) * off[::30]
-    at = reference_of(*learned(X))
+    at = reference(*learned(X))
     assert (at.rule.cuts.residual == tuning().farthest) is wide
 
 
 def test_the_reference_says_how_the_rows_of_the_part_spread():
     X = planted(MANY, 0.3).X[:2000]
-    at = reference_of(*learned(X))
+    at = reference(*learned(X))
     rows = X - at.mean
     off = np.linalg.norm(rows - (rows @ at.V[:, :3]) @ at.V[:, :3].T, axis=1)
     spread = Spread.of(off, np.ones(2000))
@@ -134,75 +131,52 @@ def test_the_reference_says_how_the_rows_of_the_part_spread():
     assert np.all(at.rule.along.scale < 2 * NOISE[MANY])
 
 
-def test_a_scatter_that_is_known_is_kept():
-    found, judges = learned(planted(MANY, 0.3).X[:2000])
-    at = reference_of(found, judges)
-    inside = replace(at.inside, center=np.array([1.0, 2.0, 3.0]))
-    again = judges.reference(at.mean, at.V, at.s, np.ones(2000), inside)
-    assert again.inside is inside
-
-
 # ---- what follows from a pass --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("rows", [as_source, lambda X: as_source(sp.csr_array(X))])
 def test_more_passes_find_the_directions_of_the_rows_with_the_weights_they_have(center, rows):
+    # Without a Gram matrix of the part, as of more features.
     X = planted(MANY, 0.3).X[:1000]
-    at = reference_of(*learned(X, center=center), turned=0.05)
-    now = measure(rows(X), at, np.zeros(1000))
-    mean = now.summary.mean(at)
-    V, theta = expanded_directions(
-        rows(X), at, now, mean, now.summary.gram_times(at), lambda theta: 1e-9
-    )
-    C = (X - mean) * np.sqrt(now.part)[:, None]
-    s, Vt = np.linalg.svd(C)[1:]
-    assert subspace_error(V[:, :3], Vt[:3].T) < 1e-8
-    np.testing.assert_allclose(theta[:3], s[:3] ** 2, rtol=1e-9)
+    table, state = learned(X, center=center, rows=rows, most_features=1)
+    with tuned(below_chance=1e-7, all_but_a_few=2.0):
+        found = table.subspace(turned(state, 0.05))
+    C = (X - found.seen.part @ X / np.sum(found.seen.part)) if center else X
+    s, Vt = np.linalg.svd(C * np.sqrt(found.seen.part)[:, None])[1:]
+    assert subspace_error(found.fit.V, Vt[:3].T) < 1e-6
+    variances = s[:3] ** 2 / np.sum(found.seen.part) / table.part.unit**2
+    np.testing.assert_allclose(found.fit.variances, variances, rtol=1e-9)
 
 
 @pytest.mark.parametrize("center", [True, False])
-def test_where_the_part_is_all_rows_an_update_is_pca_of_the_good_ones(center):
+def test_where_the_part_is_all_rows_a_pass_is_pca_of_the_good_ones(center):
     # Nothing stands in for anything: the part's Gram matrix is that of the rows.
     X, k = planted(MANY, 0.3).X[:2000], 3 if center else 4  # the mean is a direction too
-    found, judges = learned(X, k, center=center)
-    at = reference_of(found, judges)
-    now = measure(as_source(X), at, np.ones(2000))
-    new = update(now, at, judges, as_source(X), now.keep[judges.part.first], 1e-6, **NOTHING_STAYS)
-    mean = now.keep @ X / np.sum(now.keep) if center else np.zeros(40)
-    C = (X - mean) * np.sqrt(now.keep)[:, None]
-    s, Vt = np.linalg.svd(C, full_matrices=False)[1:]
-    np.testing.assert_allclose(new.at.mean, mean, atol=1e-12)
-    assert subspace_error(new.at.V[:, :k], Vt[:k].T) < 1e-6
-    np.testing.assert_allclose(new.at.s, s[:k], rtol=1e-9)
-    assert new.known
+    table, state = learned(X, k, center=center)
+    found = table.subspace(state)
+    keep = found.seen.keep
+    mean = keep @ X / np.sum(keep) if center else np.zeros(40)
+    C = (X - mean) * np.sqrt(keep)[:, None]
+    Vt = np.linalg.svd(C, full_matrices=False)[2]
+    np.testing.assert_allclose(
+        found.fit.mean, (mean - (table.part.origin if center else 0.0)) / table.part.unit, atol=1e-9
+    )
+    assert subspace_error(found.fit.V, Vt[:k].T) < 1e-6
+    assert found.inside is not None
 
 
 @pytest.mark.parametrize("copies", [1, 3])
-def test_where_all_rows_are_like_the_part_an_update_is_pca_from_any_subspace_near(copies):
+def test_where_all_rows_are_like_the_part_a_pass_is_pca_from_any_subspace_near(copies):
     # The part's Gram matrix stands in for that of so many times as many rows.
     X = planted(MANY, 0.0).X[:2000]
-    found, judges = learned(X, total=copies * 2000)
-    at = reference_of(found, judges, turned=0.005)
-    at = replace(at, rule=replace(at.rule, cuts=Cutoffs()))  # none is far off
-    source, ones = as_source(np.tile(X, (copies, 1))), np.ones(copies * 2000)
-    now = measure(source, at, ones)
-    assert np.all(now.keep == 1)
-    new = update(now, at, judges, source, ones[:2000], 1e-9, **NOTHING_STAYS)
-    assert new.change > 0.02
-    assert subspace_error(new.at.V[:, :3], PCA(3).fit(X).components_.T) < 1e-6
-
-
-def test_an_update_says_how_far_the_subspace_turned():
-    X = planted(MANY, 0.3).X[:2000]
-    found, judges = learned(X)
-    at = reference_of(found, judges, turned=0.01)
-    now = measure(as_source(X), at, np.ones(2000))
-    new = update(now, at, judges, as_source(X), now.keep[judges.part.first], 1e-9, **NOTHING_STAYS)
-    wanted = subspace_error(new.at.V[:, :3], at.V[:, :3])
-    assert new.change == pytest.approx(wanted, rel=1e-6)
-    assert wanted > 0.05
-    assert not new.known  # what was measured so far off says little of the scatter inside
+    table, state = learned(X, copies=copies)
+    state = turned(state, 0.005)
+    rule = replace(state.judged.rule, cuts=Cutoffs())  # none is far off
+    found = table.subspace(replace(state, now=replace(state.judged, rule=rule)))
+    assert np.all(found.seen.keep == 1)
+    assert subspace_error(found.fit.V, state.judged.fit.V) > 0.02
+    assert subspace_error(found.fit.V, PCA(3).fit(X).components_.T) < 1e-6
 
 
 # ---- a table learned whole and the same in passes ------------------------------------------------

@@ -19,7 +19,7 @@ from torpca._report import page as page_module
 from torpca._report import report_html, words, write_report
 from torpca._report.page import SCRIPTS, part, style_sheet
 from torpca._report.rows import DETAILS, LARGEST
-from torpca._select.rank import RankChoice
+from torpca._robust.rank import RankChoice
 
 
 class Elements(HTMLParser):

@@ -10,9 +10,9 @@ from torpca._core.moments import KeptMoments, KeptRowGram
 from torpca._core.subspace import SubspaceFinder
 from torpca._estimators.scale import feature_scales
 from torpca._robust.part import draw_part
+from torpca._robust.rank import RankRule, choose_rank
 from torpca._robust.start import find_start
 from torpca._robust.tuning import tuned, tuning
-from torpca._select.rank import RankRule, choose_rank
 from torpca._sources import Weighted, as_source
 from torpca._stats.along import Along
 from torpca._stats.copies import capped

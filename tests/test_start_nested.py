@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests._shared import part_of
 from torpca._robust import concentration
+from torpca._robust.rank import RankRule
 from torpca._robust.start import find_start
 from torpca._robust.tuning import tuning
-from torpca._select.rank import RankRule
 from torpca._stats.copies import merged_copies
 from torpca.datasets import make_outlier_subspace
 

@@ -11,7 +11,7 @@ from torpca._robust.measure import Summary, measure
 from torpca._robust.reference import Reference
 from torpca._stats.spread import Spread
 
-stored = pytest.importorskip("torpca._robust.stored")
+stored = pytest.importorskip("torpca._core.stored")
 
 
 def again(value):

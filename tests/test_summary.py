@@ -103,13 +103,12 @@ def by_formulas(X, at, before, counts):
     out = np.sqrt(np.sum(y * np.linalg.solve(at.inside.shrink * at.inside.covariance, y.T).T, 1))
     u = part * falls(z_of(out, at.inside.spread), FAR_OUT)
     Y1 = np.column_stack([Y, np.ones(len(X))])
+    inner = np.column_stack([Y[:, :k], np.ones(len(X))])
     sums = Summary(
         squares=part @ off**2,
         moments=part @ Y1,
         products=X.T @ (part[:, None] * Y1),
-        less=np.sum(part - u),
-        less_scores=(part - u) @ Y[:, :k],
-        less_squares=(Y[:, :k] * (part - u)[:, None]).T @ Y[:, :k],
+        far_out=(inner * (part - u)[:, None]).T @ inner,
         n_far=np.sum((near == 0) & (counts > 0)),
         n_kept=np.sum((keep > 0) & (counts > 0)),
     )
@@ -120,7 +119,7 @@ def assert_same_sums(found, expected, tolerance):
     for name in NAMES:
         a, b = getattr(found, name), getattr(expected, name)
         # What rows far out have too much is small beside what all rows have, or nothing.
-        size = expected.weight if name.startswith("less") else np.max(np.abs(b))
+        size = expected.weight if name == "far_out" else np.max(np.abs(b))
         np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * size, err_msg=name)
 
 
@@ -158,7 +157,7 @@ def test_the_tables_here_have_rows_of_every_kind():
     keep, part, sums = by_formulas(X, at, np.ones(N), np.ones(N))
     assert np.sum((keep > 0) & (keep < 1)) > 5  # some of them near a limit
     assert 10 < sums.n_far < N - sums.n_kept - 5
-    assert sums.less > 1
+    assert sums.far_out[-1, -1] > 1
     assert np.sum(part == 1) > N / 4
 
 
@@ -353,7 +352,7 @@ def test_the_scatter_inside_is_the_same_in_other_axes():
     V = at.V[:, :K]
     turn, moved = np.linalg.qr(rng.standard_normal((K, K)))[0], rng.standard_normal(K)
     W = V @ turn.T
-    turned = at.inside.in_axes_of(turn, moved)
+    turned = at.inside.in_axes(turn, moved)
     mean = at.mean + W @ moved
     np.testing.assert_allclose(mean + W @ turned.center, at.mean + V @ at.inside.center)
     np.testing.assert_allclose(

@@ -8,12 +8,11 @@ from benchmarks._second import leverage
 from tests._shared import part_of
 from torpca import OutlierRobustPCA
 from torpca._options import Options
-from torpca._robust.beside import beside
-from torpca._robust.concentration import ROUGHLY
-from torpca._robust.leverage import Leverage
-from torpca._robust.settle import At, draws_away, on_part
-from torpca._robust.tilt import tilts
-from torpca._select.rank import RankRule
+from torpca._robust.leverage import Leverage, tilts
+from torpca._robust.loop import Found, State, draws_away, weigh
+from torpca._robust.rank import RankRule
+from torpca._robust.subspace import subspace_of
+from torpca._robust.tuning import ROUGHLY
 from torpca._stats.lines import rms_of_half
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
@@ -31,7 +30,7 @@ def tilt(seed, n_more, off):
     X = np.hstack([scores, beyond]) @ np.linalg.qr(rng.standard_normal((D, D)))[0]
     part = part_of(X)
     good = np.where(part.first < N, 1.0, 0.0)
-    return tilts(beside(part, good, K), good, 1 - good)
+    return tilts(subspace_of(part, good, K), good, 1 - good)
 
 
 def random_directions(length):
@@ -86,7 +85,7 @@ def test_the_unit_of_the_rows_does_not_matter():
     for unit in (1e-150, 1.0, 1e150):
         part = part_of(unit * X)
         good = np.where(part.first >= 40, 1.0, 0.0)
-        assert tilts(beside(part, good, 2), good, 1 - good)
+        assert tilts(subspace_of(part, good, 2), good, 1 - good)
 
 
 def oracle_ratio(X, bad, basis):
@@ -142,7 +141,7 @@ def test_clean_rows_without_a_subspace_lose_none_and_give_pca(seed):
 def test_the_nearest_half_must_be_clearly_farther(share, away):
     X = np.random.default_rng(0).standard_normal((N, D))
     part = part_of(X)
-    fit = beside(part, part.votes, K)
+    fit = subspace_of(part, part.votes, K)
     assert draws_away(part, fit, share * rms_of_half(fit.studentised, part.votes)) == away
     assert not draws_away(part, fit, np.inf)
 
@@ -153,17 +152,17 @@ def test_rows_are_weighed_by_the_fit_before_if_those_that_came_back_draw_it_away
     X[:40] += 3 * np.eye(D)[-1]  # a group along the weakest direction
     part = part_of(X)
     good = np.where(part.first >= 40, 1.0, 0.0)
-    nothing = Leverage(good, np.zeros(N), np.inf)
+    nothing = Leverage(np.zeros(N))
     options = Options(RankRule(K), None, True, None, 1e-6, 50)
 
-    def step(at):
-        return on_part(at, 0, part, K, options, ROUGHLY).at
+    def step(state):
+        found = Found(subspace_of(part, state.keep * part.counts, K, part.counts))
+        return weigh(part, found, state, options, ROUGHLY)
 
-    first = step(At(good, nothing))
-    anchor = rms_of_half(first.fit.studentised, part.votes)
-    everyone = At(part.votes, nothing, nearest=anchor / 1.5, now=first.now)
-    back = step(everyone)
+    first = step(State(good, nothing))
+    anchor = rms_of_half(first.now.fit.studentised, part.votes)
+    back = step(State(part.votes, nothing, anchor=anchor / 1.5, now=first.now))
     assert back.strict
-    np.testing.assert_array_equal(back.fit.V, first.fit.V)
-    free = step(At(part.votes, nothing, now=first.now))
-    assert not np.array_equal(free.fit.V, first.fit.V)
+    np.testing.assert_array_equal(back.now.fit.V, first.now.fit.V)
+    free = step(State(part.votes, nothing, now=first.now))
+    assert not np.array_equal(free.now.fit.V, first.now.fit.V)

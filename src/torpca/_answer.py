@@ -27,7 +27,7 @@ from torpca._missing_cells import MissingCells, missing_cells, none_missing
 from torpca._names import feature_names
 from torpca._ordinary import largest_angle, ordinary_flags, ordinary_pca
 from torpca._provenance import Baseline, Provenance
-from torpca._select.rank import RankChoice
+from torpca._robust.rank import RankChoice
 from torpca._shares import signed_shares
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy

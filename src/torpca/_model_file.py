@@ -21,7 +21,7 @@ from torpca._atomic import atomic_write
 from torpca._core.loop import Iteration
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._estimators.stability import Refit, Stability
-from torpca._select.rank import RankChoice
+from torpca._robust.rank import RankChoice
 from torpca._sources.base import to_numpy
 from torpca._stats.limits import error_of_fit
 

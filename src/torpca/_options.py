@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torpca._select.rank import RankRule
+from torpca._robust.rank import RankRule
 from torpca._stats.limits import LEVEL
 
 

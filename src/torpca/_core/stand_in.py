@@ -6,7 +6,6 @@ import numpy as np
 
 from torpca._core.gram import top_of_gram
 from torpca._core.moments import weighted
-from torpca._robust.tuning import tuning
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
@@ -69,10 +68,11 @@ def stand_in_error(theta: Floats, k: int, weight: float, d: int) -> float:
     return min(float(off), 1.0)
 
 
-def goal(theta: Floats, *, k: int, weight: float, whole: bool, d: int) -> float:
+def goal(theta: Floats, *, k: int, weight: float, whole: bool, d: int, share: float) -> float:
     """Change of the subspace below which it stands, given eigenvalues `theta` (k + q,).
 
-    Of rows of d features and this `weight` together; `whole` if hardly one of them lost any.
+    That is a `share` of its error by chance, of rows of d features and this `weight` together;
+    `whole` if hardly one of them lost any.
     """
     if len(theta) == k or not 0 < theta[k] < theta[k - 1]:
         return STILL
@@ -82,4 +82,4 @@ def goal(theta: Floats, *, k: int, weight: float, whole: bool, d: int) -> float:
     # Beyond a gap there is noise in all directions; without one, the next direction matters most.
     directions = d - k if gap else 1
     chance = np.sqrt(directions / weight) * np.sqrt(theta[k - 1]) * np.sqrt(theta[k])
-    return max(STILL, min(tuning().below_chance * float(chance / (theta[k - 1] - theta[k])), 1.0))
+    return max(STILL, min(share * float(chance / (theta[k - 1] - theta[k])), 1.0))

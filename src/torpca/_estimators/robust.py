@@ -25,8 +25,8 @@ from torpca._missing.fit import RowsFit, fit_cells, fit_rows
 from torpca._names import FROM_ZERO
 from torpca._options import Options
 from torpca._robust.algorithm import learned_whole
+from torpca._robust.rank import RankChoice, RankRule
 from torpca._robust.start import Start
-from torpca._select.rank import RankChoice, RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask, to_numpy
 from torpca._sources.parallel import single_threaded_blas

@@ -19,7 +19,7 @@ from torpca._missing.start import first_completion
 from torpca._options import Options
 from torpca._robust.algorithm import robust_fit
 from torpca._robust.describe import RobustFit
-from torpca._select.rank import RankRule
+from torpca._robust.rank import RankRule
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Array, Floats, Rows, place
 from torpca._stats.draw import some_rows

@@ -7,22 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from torpca._robust.concentration import Candidate
-from torpca._robust.tuning import tuning
+from torpca._robust.tuning import COMPARED, tuning
 from torpca._sources.base import Floats
-
-# Standard deviations of a share of the rows by which margins are wider.
-ROUGH = 8.0
-# Digits of what is compared: no more of them are the same on every processor.
-DIGITS = 6
-# A candidate that holds this many times as many rows as the chosen one is worth a word.
-RIVAL = 2.0
-# A row is far from a subspace from this many limits on.
-FAR_OFF = 2.0
-# Share of the rows that are near only one of two subspaces which do not agree.
-APART = 0.02
-# Ratio of the first of the next variances to the last that noise makes (seen: up to 1.6), and the
-# share of the rows that are most of them.
-NOISE_RATIO, MOST = 1.6, 0.8
 
 
 def best_of(found: Sequence[Candidate]) -> Candidate:
@@ -68,37 +54,38 @@ def has_gap(a: Candidate, b: Candidate) -> bool:
 
 def few_rows(n: float) -> float:
     """Power of the margins between fits to `n` rows: of few rows all variances are rough."""
-    return float(1 + ROUGH / np.sqrt(n))
+    return float(1 + tuning().rough / np.sqrt(n))
 
 
 def less(a: float, b: float, factor: float) -> bool:
-    """Whether `a` is less than `b` by this factor, in a few digits."""
-    return float(f"{a * factor:.{DIGITS}g}") < float(f"{b:.{DIGITS}g}")
+    """Whether `a` is less than `b` by this factor, in as many digits as all processors share."""
+    return float(f"{a * factor:.{COMPARED}g}") < float(f"{b:.{COMPARED}g}")
 
 
-def leaves_noise(c: Candidate, share: float = MOST) -> bool:
-    """Whether most rows agree, and nothing stands out beyond a gap: then no others can leave less.
+def leaves_noise(c: Candidate, share: float) -> bool:
+    """Whether a `share` of the rows agrees, and nothing stands out beyond a gap.
 
-    A subspace that gives up directions of the good rows for groups of bad ones, at most as many as
-    it has, leaves them to the residuals, unless the rows along them are left out as well.
+    Then no other candidate can leave less. A subspace that gives up directions of the good rows for
+    groups of bad ones, at most as many as it has, leaves them to the residuals, unless the rows
+    along them are left out as well.
     """
     if c.exact or c.share < share or not has_gap(c, c):
         return False
     count = c.choice.rank + 1
     variances = c.fit.next_directions(c.keep, count)[1]
-    return len(variances) == count and bool(variances[0] <= NOISE_RATIO * variances[-1])
+    return len(variances) == count and bool(variances[0] <= tuning().noise * variances[-1])
 
 
 def rival_share(found: Sequence[Candidate], best: Candidate, votes: Floats) -> float:
     """Largest share of the rows near a candidate of which few are near the best one.
 
-    As near as the tighter of the two holds its rows; zero if there is none.
+    As near as the tighter of the two holds its rows, and more than twice as many; else zero.
     """
     shares = [0.0]
     for c in found:
         limit = min(c.limit, best.limit)
         new, old = (float(votes @ (x.fit.studentised <= limit)) for x in (c, best))
-        if new > RIVAL * old:
+        if new > 2 * old:
             shares.append(new / float(np.sum(votes)))
     return max(shares)
 
@@ -106,15 +93,16 @@ def rival_share(found: Sequence[Candidate], best: Candidate, votes: Floats) -> f
 def rival_of(found: Sequence[Candidate], best: Candidate, votes: Floats) -> Candidate | None:
     """The candidate that is as good as the best one and agrees least with it on the rows.
 
-    As good is one that leaves hardly more, and not clearly less. None if all of these agree.
+    As good is one that leaves hardly more, and not clearly less. A row is far from a subspace from
+    two limits on. None if all of these agree.
     """
-    rival, most, t = None, APART, tuning()
+    rival, most, t = None, tuning().same_rows, tuning()
     for c in found:
         by, margin = ("next_variance", t.next_variance) if has_gap(c, best) else ("half", t.closer)
         as_good = not less(getattr(best, by), getattr(c, by), margin)
         if as_good and c.share >= t.majority and not tighter(best, c):
             near = [x.fit.studentised <= x.limit for x in (c, best)]
-            far = [x.fit.studentised > FAR_OFF * x.limit for x in (c, best)]
+            far = [x.fit.studentised > 2 * x.limit for x in (c, best)]
             apart = (near[0] & far[1]) | (near[1] & far[0])
             share = float(votes @ apart) / float(np.sum(votes))
             rival, most = (c, share) if share > most else (rival, most)

@@ -8,20 +8,11 @@ import numpy as np
 
 from torpca._core.gram import top_of_gram
 from torpca._robust.part import Part
-from torpca._robust.tuning import tuning
+from torpca._robust.tuning import EQUAL, LONGEST, tuning
 from torpca._sources.base import Floats
 from torpca._stats.groups import axes_of_extreme_kurtosis, best_split
-from torpca._stats.lines import EQUAL, weighted_quantile, weights_of_nearest
-from torpca._stats.outlyingness import LONGEST, outlyingness, pair_projections
-
-# Rows by which tries are judged at first. Tries go on by the distance of half of them, and by that
-# of more than half: bad rows on a line lie in every subspace through one of them, and with the good
-# rows that happen to be near it make up a half. (Planted rows: both_ways at 40 %.)
-JUDGES, FINALISTS = 300, ((0.5, 5), (0.58, 15))
-# A difference of squares of rows of size one is this accurate.
-ROUNDED_SQUARE = 1e-12
-# A side of fewer rows than this share is no half.
-SMALLEST_SIDE = 0.3
+from torpca._stats.lines import weighted_quantile, weights_of_nearest
+from torpca._stats.outlyingness import outlyingness, pair_projections
 
 
 def least_outlying(part: Part, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -38,7 +29,7 @@ def sides(part: Part, core: Floats, rng: np.random.Generator) -> Iterator[Floats
     """Both sides of the axes of least kurtosis of the rows of weights `core` (m,).
 
     Two groups of like size make the kurtosis of the axis that joins them small (Pena and Prieto
-    2001): one of them may be all good.
+    2001): one of them may be all good. A side of few rows is no half.
     """
     count = min(tuning().n_axes, int(np.count_nonzero(core)) // 10)
     Y = sphered(part, core, count)
@@ -48,7 +39,7 @@ def sides(part: Part, core: Floats, rng: np.random.Generator) -> Iterator[Floats
     for j in np.argsort(kurtosis, kind="stable")[:2]:
         above = best_split(P[:, j], core).above
         for side in (np.where(above, 0.0, core), np.where(above, core, 0.0)):
-            if np.sum(side) >= SMALLEST_SIDE * part.total:
+            if np.sum(side) >= tuning().smallest_side * part.total:
                 yield side
 
 
@@ -67,7 +58,9 @@ def nearest_to_subsets(part: Part, rank: int, rng: np.random.Generator) -> Itera
     """Halves nearest to subspaces through few rows, the best of many tries.
 
     Rows of two subspaces look alike along every single direction. A few rows that are all of one
-    kind, and of some hundred tries one is, show it (RANSAC, Fischler and Bolles 1981).
+    kind, and of some hundred tries one is, show it (RANSAC, Fischler and Bolles 1981). Tries are
+    judged by the distance of more than half of some rows: bad rows on a line lie in every subspace
+    through one of them, and with the good rows that happen to be near it make up a half.
     """
     t, Z, votes, center = tuning(), part.Z, part.votes, int(part.center)
     if rank > t.subset_rank or rank >= min(Z.shape):
@@ -76,19 +69,16 @@ def nearest_to_subsets(part: Part, rank: int, rng: np.random.Generator) -> Itera
     rows = np.searchsorted(chance[:-1], rng.random((t.n_subsets, rank + center)))
     starts = Z[rows[:, 0]] if center else np.zeros((t.n_subsets, Z.shape[1]))
     V = np.linalg.qr((Z[rows[:, center:]] - starts[:, None]).transpose(0, 2, 1))[0]
-    S = Z[np.searchsorted(chance[:-1], (np.arange(JUDGES) + 0.5) / JUDGES)]
+    S = Z[np.searchsorted(chance[:-1], (np.arange(t.line_rows) + 0.5) / t.line_rows)]
     # ||c||^2 - ||V'c||^2 with c = x - start: good enough to tell which tries are worth a look.
     squares = np.sum(np.square(S), axis=1)[:, None] - 2 * S @ starts.T
     squares = squares + np.sum(np.square(starts), axis=1)
     along = np.tensordot(S, V, axes=(1, 1)) - np.einsum("tp,tpk->tk", starts, V)
     squares = squares - np.sum(np.square(along), axis=2)
     # Of rows without noise more than half may lie in several subspaces: most rows in one of them.
-    off = np.count_nonzero(squares > ROUNDED_SQUARE, axis=0)
-    best: dict[int, None] = {}  # each once, in order
-    for share, count in FINALISTS:
-        nearest = np.maximum(np.quantile(squares, share, axis=0), ROUNDED_SQUARE)
-        best |= dict.fromkeys(np.lexsort((off, nearest))[:count].tolist())
-    for i in best:
+    off = np.count_nonzero(squares > EQUAL, axis=0)
+    nearest = np.maximum(np.quantile(squares, t.subset_share, axis=0), EQUAL)
+    for i in np.lexsort((off, nearest))[: t.subset_finalists]:
         C = Z - starts[i]
         R = np.linalg.norm(C - (C @ V[i]) @ V[i].T, axis=1)
         if weighted_quantile(R, votes, 0.5) <= EQUAL:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._core.measure import Measure
-from torpca._robust.reference import Inside, Reference, Scales
+from torpca._robust.reference import Inside, Reference, weights_inside
 from torpca._sources import RowSource
-from torpca._sources.base import MIN_BLOCK_ROWS, Array, Floats, Rows, place, row_squares
+from torpca._sources.base import MIN_BLOCK_ROWS, Array, Floats, Rows, picked, place, row_squares
 from torpca._sources.tall import tall_rmatmul
+from torpca._stats.rule import free_part
 from torpca._stats.scatter import consistency
 
 
@@ -29,12 +29,9 @@ class Summary:
     """Weighted sum (k + q + 1,) of the rows' coordinates y = V'(x - mean), then of 1."""
     products: Floats
     """Weighted sum (d, k + q + 1) of x y', then of x."""
-    less: Floats
-    """Weight, ..."""
-    less_scores: Floats
-    """... sum (k,) ..."""
-    less_squares: Floats
-    """... and products (k, k) of the scores that rows far out in the subspace have too much."""
+    far_out: Floats
+    """Weighted sum (k + 1, k + 1) of products of (y, 1), by the weight that rows far out in the
+    subspace have in it, and not in the scatter of good rows."""
     n_far: Floats
     """Number of rows that have no weight because of their residuals, ..."""
     n_kept: Floats
@@ -61,16 +58,18 @@ class Summary:
         return about
 
     def inside(self, at: Reference) -> Inside:
-        """Where the good rows are inside the subspace, in the axes of the reference."""
+        """Where the good rows are inside the subspace, in the axes of the reference.
+
+        What all rows have in the subspace, less what those far out inside it have too much.
+        """
         k = at.rank
-        # What all rows have in the subspace, less what those far out inside it have too much.
         second = at.V[:, :k].T @ (self.products[:, :k] - np.outer(at.mean, self.moments[:k]))
-        second = (second + second.T) / 2 - self.less_squares
-        total = self.weight - float(self.less)
-        center = (self.moments[:k] - self.less_scores) / total if at.centered else np.zeros(k)
-        covariance = (second - total * np.outer(center, center)) / max(
-            total - at.centered, 0.5 * total
-        )
+        second = (second + second.T) / 2 - self.far_out[:k, :k]
+        total = self.weight - float(self.far_out[k, k])
+        first = self.moments[:k] - self.far_out[k, :k]
+        center = first / total if at.centered else np.zeros(k)
+        freedom = max(total - at.centered, 0.5 * total)
+        covariance = (second - total * np.outer(center, center)) / freedom
         return Inside(center, consistency(k) * covariance, at.inside.spread, at.inside.shrink)
 
 
@@ -93,8 +92,8 @@ def measure(
     `before` (n,) are the weights the rows had so far, `counts` (n,) how often each counts; None:
     once.
     """
-    k = at.rank
-    coordinates, scales = at.measure(), Scales(at)
+    k, coordinates = at.rank, at.coordinates(at.V.shape[1])
+    whiten = at.inside.whiten(at.inside.shrink)
 
     def kernel(xp: Any, numbers: Rows, block: Array) -> Any:
         P, squares = coordinates(xp, block)
@@ -104,70 +103,89 @@ def measure(
         if not all_finite:
             P = xp.where(finite[:, None], P, xp.zeros_like(P))
             squares = xp.where(finite, squares, xp.full_like(squares, xp.inf))
-        found = scales.weigh(xp, P[:, :-1], squares, place(xp, before[numbers], P))
-        w = part = found.over(squares.shape[0])
+        prior = place(xp, before[numbers], P)
+        some, near, w, inside = weigh(xp, at, P[:, :-1], squares, prior, whiten)
+        part, less, far = w, w - inside, near == 0
+        if not isinstance(some, slice):  # all other rows have whole weight
+            part = np.ones(len(squares))
+            part[some] = w
+        keep = part
         if not all_finite:
             squares = xp.where(finite, squares, xp.zeros_like(squares))
-        less, far = found.weight - found.inside, found.near == 0
         if counts is not None:
             c = place(xp, counts[numbers], P)
-            part, less = c * part, c[found.rows] * less
-            w = xp.where(c > 0, w, xp.zeros_like(w))
-            far = (found.near == 0) & (c[found.rows] > 0)
-        scores = P[found.rows, :k]
+            part, less, far = c * part, c[some] * less, far & (c[some] > 0)
+            keep = xp.where(c > 0, keep, xp.zeros_like(keep))
+        scores = xp.concat([P[some, :k], P[some, -1:]], axis=1)
         weighted = part[:, None] * P
         sums = (
             part @ squares,
             xp.sum(weighted, axis=0),
             tall_rmatmul(xp, block, weighted),
-            xp.sum(less),
-            less @ scores,
             (less[:, None] * scores).T @ scores,
             xp.sum(xp.astype(far, P.dtype)),
-            xp.sum(xp.astype(w > 0, P.dtype)),
+            xp.sum(xp.astype(keep > 0, P.dtype)),
         )
-        return (w,), sums
+        return (keep,), sums
 
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at what came out
-        native = None if at.formed or at.exact else np.float32 if at.single else np.float64
-        (w,), sums = rows.sweep(kernel, native=native)
-    part = w if counts is None else counts * w
+        (keep,), sums = rows.sweep(kernel, native=at.native())
+    part = keep if counts is None else counts * keep
     squares, moments, products, *rest = sums
-    return Measured(w, part, Summary(squares, moments, products.T, *rest))
+    return Measured(keep, part, Summary(squares, moments, products.T, *rest))
+
+
+def weigh(
+    xp: Any, at: Reference, Y: Array, squares: Array, prior: Array, whiten: Floats
+) -> tuple[Any, Array, Array, Array]:
+    """Weights of the rows with coordinates Y (any, k + q) and squared residuals.
+
+    Of some of them, and their numbers; the others have whole weight. By the residuals alone, by all
+    there is, and in the scatter inside the subspace. `prior` (any,) are the weights before.
+    """
+    k = at.rank
+    inner = at.inner_squares(xp, Y[:, :k], whiten)
+    some: Any = slice(None)
+    if at.exact:
+        near = w = xp.astype(at.rounding(xp, Y[:, :k], squares), squares.dtype)
+    else:
+        some = picked(xp, lambda: at.suspects(xp, Y, squares, inner))
+        Y, squares, inner, prior = Y[some, :], squares[some], inner[some], prior[some]
+        h = row_squares(xp, Y[:, :k] * place(xp, 1.0 / at.s, Y))
+        near, w = at.rule.weights(xp, squares / free_part(h, prior, xp), Y[:, k:])
+    in_subspace, in_scatter = weights_inside(at, inner, xp)
+    w = w * in_subspace
+    return some, near, w, w * in_scatter
 
 
 def distances(rows: RowSource, at: Reference) -> tuple[Floats, Floats]:
     """Distance of each row inside the subspace, in standard deviations, and from it, (n,) each."""
-    k = at.rank
-    coordinates = Measure(at.mean, at.V[:, :k], k, at.formed or at.exact)
-    whiten = at.inside.whiten()
+    coordinates, whiten = at.coordinates(at.rank), at.inside.whiten()
 
     def kernel(xp: Any, numbers: Rows, block: Array) -> Any:
         P, squares = coordinates(xp, block)
-        if at.exact:
-            zero = at.rounding(xp, P[:, :k], squares)
+        if coordinates.exact:
+            zero = at.rounding(xp, P[:, :-1], squares)
             squares = xp.where(zero, xp.zeros_like(squares), squares)
-        about = P[:, :-1] - place(xp, at.inside.center, P)
-        about = (place(xp, whiten.T, P) @ about.T).T
-        return (row_squares(xp, about) ** 0.5, squares**0.5), ()
+        return (at.inner_squares(xp, P[:, :-1], whiten) ** 0.5, squares**0.5), ()
 
-    native = None if at.formed or at.exact else np.float64
+    native = None if coordinates.exact else np.float64
     with np.errstate(over="ignore", invalid="ignore"):
         score, orthogonal = rows.sweep(kernel, native=native)[0]
     long = np.flatnonzero(~(np.isfinite(score) & np.isfinite(orthogonal)))
-    score[long], orthogonal[long] = _distances_of_long(rows, at, long)
+    score[long], orthogonal[long] = _distances_of_long(rows, at, whiten, long)
     return score, orthogonal
 
 
 def _distances_of_long(
-    rows: RowSource, at: Reference, numbers: npt.NDArray[np.intp]
+    rows: RowSource, at: Reference, whiten: Floats, numbers: npt.NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
     """The same for numbered rows whose squares are beyond every float: each in its own unit.
 
     What no float can hold is infinite.
     """
     score, orthogonal = np.zeros(len(numbers)), np.zeros(len(numbers))
-    V, whiten = at.V[:, : at.rank], at.inside.whiten()
+    V = at.V[:, : at.rank]
     center = at.mean + V @ at.inside.center
     for i in range(0, len(numbers), MIN_BLOCK_ROWS):
         some = slice(i, i + MIN_BLOCK_ROWS)

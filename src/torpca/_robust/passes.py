@@ -1,4 +1,4 @@
-"""Many rows: a part of them, held in memory, tells what a good row is; then pass over all."""
+"""The loop over all rows of a large table: each pass is measured against a reference."""
 
 from __future__ import annotations
 
@@ -6,129 +6,180 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
-from torpca._core.loop import Iteration
+from torpca._core.gram import top_of_gram
+from torpca._core.krylov import expanded
+from torpca._core.measure import product
 from torpca._core.problem import check_finite
-from torpca._core.stand_in import with_next
-from torpca._options import Options
+from torpca._core.stand_in import goal, gram_about, has_gap, stand_in_error, top_directions
+from torpca._core.subspace import subspace_change
+from torpca._robust.loop import Found, Settled, State
 from torpca._robust.measure import Measured, measure
-from torpca._robust.part import Part
-from torpca._robust.reference import Reference
-from torpca._robust.settle import Settled, Turn, settle
+from torpca._robust.part import Part, Places
+from torpca._robust.reference import Inside, Reference
+from torpca._robust.subspace import beside
 from torpca._robust.tuning import tuning
-from torpca._robust.update import MAX_FEATURES, Judges, update
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
+from torpca._stats.along import Along
+from torpca._stats.scatter import consistency, robust_scatter
 
-# Passes after which spreads and cut-offs are found anew. Then they stay, so that the weights of the
-# rows follow the subspace alone.
-FRESH = 4
+
+def reference_of(part: Part, state: State, total: float, accuracy: float = 0.01) -> Reference:
+    """What a state says of the rows of a table of a weight of `total`."""
+    now, fit, u = state.judged, state.judged.fit, part.unit
+    kept = state.keep * part.counts
+    V, mean = part.in_features(fit.mean, np.hstack([fit.V, now.W]), kept)
+    # The fit may speak for all rows of the table, or for those of the part alone.
+    weight = fit.weight * (1.0 if state.seen is not None else total / float(np.sum(part.counts)))
+    inside = state.inside or inside_of(part, state, accuracy).in_axes(np.eye(fit.rank), 0.0, u)
+    return Reference(
+        mean=mean if part.center else np.zeros(len(V)),
+        centered=part.center,
+        V=V,
+        s=u * np.sqrt(fit.variances * weight),
+        rule=now.rule.in_unit(u),
+        inside=inside,
+        leverage_cut=state.leverage.cut,
+    )
+
+
+def inside_of(part: Part, state: State, accuracy: float) -> Inside:
+    """Where the good rows of the part are inside the subspace, in its unit."""
+    Y, weights = state.judged.fit.scores, state.keep * part.counts
+    rng = np.random.default_rng(0)
+    found = robust_scatter(Y, weights, part.center, rng, accuracy)
+    return Inside(found.center, found.covariance, found.spread, 1 / consistency(Y.shape[1]))
 
 
 @dataclass(frozen=True)
-class Passing:
-    """Where the passes are."""
+class OfTable:
+    """All rows of a large table, and the part of them by which they are judged."""
 
-    at: Reference
-    keep: Floats
-    """Weights (n,) of the rows by the last pass."""
-    passes: int = 0
-    """How many there were."""
-    stands: bool = False
-    """Whether the subspace stays as it is."""
+    source: RowSource
+    rows: Places
+    """Numbers of the rows of which the part is made."""
+    part: Part
+    counts: Floats | None
+    """How often each row counts, (n,); None: once."""
+    total: float
+    """Weight of all rows."""
+    gram: Floats | None
+    """Gram matrix (d, d) of the rows of the part that it keeps, of a weight of one; None where it
+    would be too large, and few rows say too little of it."""
+    of_part: float
+    """Weight of these rows."""
+
+    @classmethod
+    def of(
+        cls, source: RowSource, rows: Places, part: Part, settled: Settled, weights: Floats
+    ) -> OfTable:
+        """All rows, of these `weights` (n,), and the part on which the loop has settled."""
+        kept, gram = settled.state.keep * part.counts, None
+        if source.shape[1] <= tuning().most_features:
+            C = (part.Z - settled.state.judged.fit.mean) * np.sqrt(kept / np.sum(kept))[:, None]
+            gram = (C.T @ C) * part.unit**2
+        counts = None if np.all(weights == 1.0) else weights
+        of_part = float(np.sum(kept))
+        return cls(source, rows, part, counts, float(np.sum(weights)), gram, of_part)
+
+    def subspace(self, state: State) -> Found:
+        """Measure all rows, and find the principal directions of those that are kept."""
+        part, u, k = self.part, self.part.unit, state.judged.fit.rank
+        at = reference_of(part, state, self.total).with_accuracy(self.total)
+        before = np.zeros(self.source.shape[0]) if state.seen is None else state.seen.keep
+        seen = measure(self.source, at, before, self.counts)
+        if not np.all(np.isfinite(seen.summary.products)):
+            check_finite(self.source)  # says which rows are not
+            raise FloatingPointError(
+                "sums over the rows are beyond every float, although each number is finite. Divide "
+                "X by a power of two."
+            )
+        summary, mean = seen.summary, seen.summary.mean(at)
+        V, theta, remains, stands_at = self.directions(at, seen, mean)
+        weight, keep = summary.weight, seen.keep[self.rows][part.first]
+        origin = 0.0 if part.origin is None else part.origin
+        variances = theta[:k] / weight / u**2
+        fit = beside(part, (mean - origin) / u, V[:, :k], variances, np.inf, weight, keep)
+        fit = replace(fit, common=state.judged.fit.common)
+        inside, turn = None, V[:, :k].T @ at.V[:, :k]
+        # Else the part was no measure of the scatter, or it was measured in another subspace.
+        few_far = 2 * float(summary.far_out[k, k]) < weight
+        if few_far and subspace_change(at.V[:, :k], V[:, :k]) <= tuning().same_subspace:
+            inside = summary.inside(at).in_axes(turn, V[:, :k].T @ (mean - at.mean))
+        return Found(fit, seen, inside, remains, stands_at)
+
+    def directions(
+        self, at: Reference, now: Measured, mean: Floats
+    ) -> tuple[Floats, Floats, float, float]:
+        """Directions (d, any) and eigenvalues of the Gram matrix A of the rows that are kept.
+
+        A is known exactly on the directions of the reference, A V; beyond, that of the part stands
+        in for it, or more passes with the same weights. Also how far the subspace would move next,
+        as a share of how far it moved, and the change below which it stands.
+        """
+        k, d, weight = at.rank, len(at.mean), now.summary.weight
+        AV, t = now.summary.gram_times(at), tuning()
+        whole = weight > t.all_but_a_few * self.total
+        aim = partial(goal, k=k, weight=weight, whole=whole, d=d, share=t.below_chance)
+        if at.exact:  # one step of subspace iteration: there is nothing beyond
+            V, theta = exact_directions(at.V[:, :k], AV[:, :k], at.s)
+            return V, theta, 0.0, aim(theta)
+        if self.gram is None:
+            V, theta = self.expanded_directions(at, now, mean, AV)
+            return V, theta, t.weights_turn, aim(theta)
+        V, theta = top_directions(self.gram * weight, at.V, AV)
+        remains = stand_in_error(theta, k, self.of_part, d)
+        moved = subspace_change(at.V[:, :k], V[:, :k])
+        if not has_gap(theta, k) and moved > t.same_subspace:
+            # Of directions that are nearly alike the part prefers those in which its own rows
+            # happen to spread. No stand-in will do: the Gram matrix of all rows.
+            G = gram_about(self.source, mean, now.part, centered=at.centered)
+            V, s = top_of_gram(G, at.V.shape[1])
+            theta, remains = s**2, t.weights_turn
+        return V, theta, remains, aim(theta)
+
+    def expanded_directions(
+        self, at: Reference, now: Measured, mean: Floats, AV: Floats
+    ) -> tuple[Floats, Floats]:
+        """Top directions and eigenvalues of A by more passes over the rows, weights as they are.
+
+        Until they are wrong by no more than chance lets them be.
+        """
+        k, d, weight, share = at.rank, len(at.mean), now.summary.weight, tuning().below_chance
+
+        def multiply(V: Floats) -> Floats:
+            shift = dict(centered=at.centered, single=at.single)
+            return product(self.source, mean, now.part, V, **shift)
+
+        def found(theta: Floats, wrong: Floats) -> bool:
+            if len(theta) == k:
+                return True
+            # The next eigenvalue may be larger than it looks by as much as its vector is wrong.
+            gap = theta[k - 1] - theta[k] - wrong[k]
+            aim = goal(theta, k=k, weight=weight, whole=False, d=d, share=share)
+            return bool(np.linalg.norm(wrong[:k]) <= aim * gap)
+
+        V, theta, _ = expanded(multiply, at.V, AV, found)
+        return V, theta
 
 
-def settle_in_passes(
-    source: RowSource,
-    sample_weight: Floats,
-    rows: npt.NDArray[np.intp],
-    part: Part,
-    found: Settled,
-    options: Options,
-    rng: np.random.Generator,
-) -> tuple[Passing, Settled]:
-    """Pass over all rows until the subspace stands, from what settled on the `part`.
+def exact_directions(V: Floats, AV: Floats, s: Floats) -> tuple[Floats, Floats]:
+    """Directions (d, k) of rows that lie in a subspace, and their eigenvalues."""
+    Q, _ = np.linalg.qr(AV / np.square(s))
+    T = Q.T @ V @ (V.T @ AV) @ (V.T @ Q)
+    theta, U = np.linalg.eigh((T + T.T) / 2)
+    return Q @ U[:, ::-1], theta[::-1]
 
-    That is of the rows of the numbers `rows` (m,), and in the features.
+
+def begin_passes(found: Settled) -> Settled:
+    """The same with directions to spare and without what the part alone was measured by.
+
+    Along directions to spare rows need not be looked at; a subspace turns towards them.
     """
-    judges = judges_of(float(np.sum(sample_weight)), part, found, rng)
-    fit, u = found.at.fit, part.unit
-    good = fit.weight / float(np.sum(part.counts))  # as a share of all rows
-    s = np.sqrt(fit.variances * good * judges.total) * u
-    mean = judges.origin + u * fit.mean
-    V = with_next(fit.V, judges.W)
-    first = judges.reference(mean, V, s, found.keep)
-    counts = None if np.all(sample_weight == 1.0) else sample_weight
-    turn = partial(in_pass, source=source, rows=rows, judges=judges, counts=counts, tol=options.tol)
-    begun = Passing(first, np.zeros(source.shape[0]))
-    passed, history, converged = settle(begun, turn, found.history, options.max_iter)
-    return passed, replace(found, history=history, converged=converged)
-
-
-def in_pass(
-    now: Passing,
-    t: int,
-    source: RowSource,
-    rows: npt.NDArray[np.intp],
-    judges: Judges,
-    counts: Floats | None,
-    tol: float,
-) -> Turn[Passing]:
-    """One iteration on all rows: measure them, then update what they are measured against."""
-    seen = measure(source, now.at, now.keep, counts)
-    if not np.all(np.isfinite(seen.summary.products)):
-        check_finite(source)  # says which rows are not
-        raise FloatingPointError(
-            "sums over the rows are beyond every float, although each number is finite. Divide "
-            "X by a power of two."
-        )
-    keep = seen.keep[rows][judges.part.first]
-    stays = now.passes >= FRESH
-    new = update(
-        seen, now.at, judges, source, keep, tol, rule_stays=stays, subspace_stays=now.stands
-    )
-    # A subspace that stands without a gap may be far from where the scatter in it was measured:
-    # then it is measured once more.
-    done = new.stands and (new.known or now.stands)
-    return Turn(
-        Passing(new.at, seen.keep, now.passes + 1, new.stands),
-        record(seen, t, now.at.rank, new.change, counts),
-        done,
-    )
-
-
-def judges_of(total: float, part: Part, found: Settled, rng: np.random.Generator) -> Judges:
-    """The part as that by which all rows, of a weight of `total`, are judged."""
-    now = found.at.judged
-    fit, W = now.fit, now.W
-    weights = found.keep * part.counts
-    if W.shape[1] == 0 and not now.rule.residual.exact:  # directions to spare
-        W = fit.next_directions(weights, max(tuning().n_next, 1))[0]
-    origin = part.origin if part.origin is not None else np.zeros(len(fit.V))
-    gram = None
-    if len(fit.V) <= MAX_FEATURES:
-        C = (part.Z - fit.mean) * np.sqrt(weights)[:, None]
-        gram = (C.T @ C) * part.unit**2
-    return Judges(
-        part=part,
-        origin=origin,
-        total=total,
-        cuts=now.rule.cuts,
-        wide=not found.at.strict,
-        leverage_cut=found.at.leverage.cut,
-        W=W,
-        common=fit.common,
-        weights=weights,
-        gram=gram,
-        rng=rng,
-    )
-
-
-def record(now: Measured, t: int, rank: int, change: float, counts: Floats | None) -> Iteration:
-    """Entry of the history for a pass."""
-    n_rows = len(now.keep) if counts is None else int(np.count_nonzero(counts))
-    n_kept, n_far = int(now.summary.n_kept), int(now.summary.n_far)
-    dropped = {"residual": n_far, "direction": n_rows - n_kept - n_far}
-    objective = float(np.sqrt(now.summary.squares))
-    return Iteration(t, rank, dropped, n_kept, change, objective)
+    state, now = found.state, found.state.judged
+    if now.W.shape[1] == 0 and not now.rule.residual.exact:
+        W = now.fit.next_directions(state.keep, max(tuning().n_next, 1))[0]
+        now = replace(now, W=W, rule=replace(now.rule, along=Along.silent(W.shape[1])))
+    steps = max(state.steps, tuning().fresh_steps)
+    return replace(found, state=replace(state, now=now, anchor=np.inf, steps=steps))

@@ -9,17 +9,12 @@ import numpy as np
 
 from torpca._core.measure import Measure
 from torpca._core.subspace import EPS64, MEAN_ULPS, RESIDUAL_ULPS
-from torpca._robust.tuning import tuning
-from torpca._sources.base import Array, Floats, Mask, picked, place, row_squares
+from torpca._robust.tuning import ACCURATE, ACCURATE_SINGLE, tuning
+from torpca._sources.base import Array, Floats, place, row_squares
 from torpca._stats.cutoffs import taper
-from torpca._stats.rule import Rule, free_part
+from torpca._stats.rule import Rule
 from torpca._stats.scatter import FAR_OUT
 from torpca._stats.spread import Spread
-
-# A row of less leverage than this has its residual to within a hundredth whether it was in or not.
-LITTLE = 0.01
-# Times rounding to which directions are known that come from sums over the rows.
-BLUR = 4.0
 
 
 @dataclass(frozen=True)
@@ -39,14 +34,13 @@ class Inside:
         whiten: Floats = Q[:, there] / np.sqrt(theta[there])
         return whiten
 
-    def in_unit(self, unit: float) -> Inside:
-        """The same of scores that are `unit` times these."""
-        return replace(self, center=self.center * unit, covariance=self.covariance * unit**2)
+    def in_axes(self, turn: Floats, moved: Floats | float, unit: float = 1.0) -> Inside:
+        """The same in other axes: `turn` (k, k) times these, about a point `moved` (k,) away.
 
-    def in_axes_of(self, turn: Floats, moved: Floats) -> Inside:
-        """The same in other axes, `turn` (k, k) times these, about a point `moved` (k,) away."""
-        center = turn @ self.center - moved
-        return replace(self, center=center, covariance=turn @ self.covariance @ turn.T)
+        Of scores that are `unit` times these.
+        """
+        center, covariance = turn @ self.center - moved, turn @ self.covariance @ turn.T
+        return replace(self, center=center * unit, covariance=covariance * unit**2)
 
 
 @dataclass(frozen=True)
@@ -80,78 +74,70 @@ class Reference:
         """Whether good rows lie in the subspace up to rounding."""
         return self.rule.residual.scale == 0.0
 
-    def measure(self) -> Measure:
-        """Coordinates and squared residuals of the rows of a block."""
-        return Measure(self.mean, self.V, self.rank, self.formed or self.exact)
+    @property
+    def reach(self) -> float:
+        """Squared distance inside, in units of `spread`, from which on rows may weigh less."""
+        z = tuning().taper * min(FAR_OUT, self.leverage_cut)
+        return self.inside.spread.at(z) ** 2
+
+    def coordinates(self, k: int) -> Measure:
+        """What gives V'(x - mean) along the first `k` directions, and squared residuals."""
+        return Measure(self.mean, self.V[:, :k], self.rank, self.formed or self.exact)
+
+    def native(self) -> Any:
+        """The kind of numbers in which blocks may be multiplied as they are; None: float64."""
+        if self.formed or self.exact:
+            return None
+        return np.float32 if self.single else np.float64
+
+    def with_accuracy(self, weight: float) -> Reference:
+        """Whether float32 is good enough, and whether residuals must be formed.
+
+        A difference of squares loses as many digits as the residual of a typical row is smaller
+        than the row. `weight` is that of the rows behind the singular values.
+        """
+        if self.exact:
+            return self
+        squares = float(self.mean @ self.mean) + float(np.sum(self.s**2)) / weight
+        single, double = (
+            8 * float(np.finfo(kind).eps) * squares / self.rule.residual.unit**2
+            for kind in (np.float32, np.float64)
+        )
+        return replace(self, single=single <= ACCURATE_SINGLE, formed=double > ACCURATE)
 
     def rounding(self, xp: Any, Y: Array, squares: Array) -> Array:
-        """Whether residuals, given by their `squares`, are no more than rounding makes of zero."""
+        """Whether residuals, given by their `squares`, are no more than rounding makes of zero.
+
+        Directions that come from sums over the rows are known to a few times rounding.
+        """
         s = place(xp, self.s, Y)
-        largest = float(self.s[0] ** 2 / self.s[-1])
+        largest = float(self.s[0] ** 2 / self.s[-1]) if len(self.s) else 0.0
         size = squares**0.5 + largest * row_squares(xp, Y / s) ** 0.5
         shift = MEAN_ULPS * float(np.linalg.norm(self.mean))
-        return squares <= (EPS64 * (BLUR * RESIDUAL_ULPS * size + shift)) ** 2
+        return squares <= (EPS64 * (4 * RESIDUAL_ULPS * size + shift)) ** 2
 
+    def suspects(self, xp: Any, Y: Array, squares: Array, inner: Array) -> Array:
+        """Mask of the rows that may weigh less than one; the others need no root.
 
-@dataclass(frozen=True)
-class Weighed:
-    """Weights of some of the rows of a block; the others have all of theirs."""
-
-    rows: Any
-    """Their numbers in the block, or all of it."""
-    near: Array
-    """Their weights by their residuals alone, ..."""
-    weight: Array
-    """... by all there is, ..."""
-    inside: Array
-    """... and in the scatter inside the subspace."""
-
-    def over(self, n_rows: int) -> Array:
-        """Weights of all `n_rows` rows of the block."""
-        if isinstance(self.rows, slice):
-            return self.weight
-        w = np.ones(n_rows)
-        w[self.rows] = self.weight
-        return w
-
-
-class Scales:
-    """A reference in the form in which rows of a block are weighed."""
-
-    def __init__(self, at: Reference) -> None:
-        self.at = at
-        self.whiten = at.inside.whiten(at.inside.shrink)
-        self.center = at.inside.center @ self.whiten
-        far_out = tuning().taper * min(FAR_OUT, at.leverage_cut)
-        self.reach = at.inside.spread.at(far_out) ** 2
-
-    def weigh(self, xp: Any, Y: Array, squares: Array, prior: Array) -> Weighed:
-        """Weigh rows with V'(x - mean), squared residuals and former weights."""
-        at, k = self.at, self.at.rank
-        inner = (place(xp, self.whiten.T, Y) @ Y[:, :k].T).T - place(xp, self.center, Y)
-        inner = row_squares(xp, inner)
-        if at.exact:
-            w = xp.astype(at.rounding(xp, Y[:, :k], squares), squares.dtype)
-            z = at.inside.spread.z_of_squares(inner, xp)
-            return Weighed(slice(None), w, w, w * taper(z, FAR_OUT, xp))
-        # Rows near the middle have no leverage to speak of: all others are looked at.
-        some = picked(xp, lambda: self._suspects(Y, squares) | ~(inner <= self.reach))
-        Y, squares, inner, prior = Y[some, :], squares[some], inner[some], prior[some]
-        h = row_squares(xp, Y[:, :k] * place(xp, 1.0 / at.s, Y))
-        squares = squares / free_part(h, prior, xp)
-        near, w = at.rule.weights(xp, squares, Y[:, k:])
-        z = at.inside.spread.z_of_squares(inner, xp)
-        w = w * taper(z, at.leverage_cut, xp)
-        return Weighed(some, near, w, w * taper(z, FAR_OUT, xp))
-
-    def _suspects(self, Y: Floats, squares: Floats) -> Mask:
-        """Mask of the rows of little leverage that may weigh less than 1: others need no root."""
-        at, full = self.at, tuning().taper
-        limit = (1 - 2 * LITTLE) * at.rule.residual.at(full * at.rule.cuts.residual) ** 2
+        Rows near the middle have so little leverage that their residual is known to a hundredth,
+        whether they were in the fit or not.
+        """
+        full = tuning().taper
+        limit = (1 - 2 * 0.01) * self.rule.residual.at(full * self.rule.cuts.residual) ** 2
         # Not ">": what is not a number is suspect.
-        out: Mask = ~(squares <= limit)
-        along = at.rule.along
-        for j in range(Y.shape[1] - at.rank):
-            reach = full * at.rule.cuts.along * along.scale[j]
-            out |= ~(np.abs(Y[:, at.rank + j] - along.center[j]) <= reach)
+        out = ~(squares <= limit) | ~(inner <= self.reach)
+        along, reach = self.rule.along, full * self.rule.cuts.along
+        for j in range(Y.shape[1] - self.rank):
+            out |= ~(np.abs(Y[:, self.rank + j] - along.center[j]) <= reach * along.scale[j])
         return out
+
+    def inner_squares(self, xp: Any, Y: Array, whiten: Floats) -> Array:
+        """Squared distances inside the subspace of rows with coordinates Y (any, k)."""
+        about = Y - place(xp, self.inside.center, Y)
+        return row_squares(xp, (place(xp, whiten.T, Y) @ about.T).T)
+
+
+def weights_inside(at: Reference, inner: Array, xp: Any) -> tuple[Array, Array]:
+    """What squared distances inside take from a row's weight: in the subspace, in the scatter."""
+    z = at.inside.spread.z_of_squares(inner, xp)
+    return taper(z, at.leverage_cut, xp), taper(z, FAR_OUT, xp)

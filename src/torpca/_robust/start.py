@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torpca._robust.beside import beside_these
 from torpca._robust.choice import best_of, leaves_noise, rival_of, rival_share, tighter
-from torpca._robust.concentration import Candidate, candidate, concentrated, distinct, judged
-from torpca._robust.halves import least_outlying, nearest_to_subsets, sides
+from torpca._robust.concentration import Candidate, candidate, concentrated, judged
+from torpca._robust.halves import least_outlying, nearest_to_subsets, sides, without_long_rows
 from torpca._robust.part import Part
-from torpca._robust.rank import MAX_CHOICES, exact_by_codes, rank_of, rank_of_half
-from torpca._select.rank import RankChoice, RankRule
+from torpca._robust.rank import RankChoice, RankRule, choose_rank, exact_rank
+from torpca._robust.subspace import beside, variances_of
+from torpca._robust.tuning import EQUAL, tuning
 from torpca._sources.base import Floats
+from torpca._stats.codes import is_code
 
-# So many times as many rows as candidates are found on are worth a choice of their own.
-WORTH_IT = 1.5
-# Share of the rows that is surely more than half of all.
-MAJORITY = 0.55
-# Share of the rows from which on a candidate has nearly all of them: its groups are theirs.
-NEARLY_ALL = 0.97
+# How often the number of components may be chosen again by the rows that a fit keeps.
+MAX_CHOICES = 3
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,8 @@ def find_start(
     `count` of them, and those that may be the best are compared on all of the part. Also returns
     another candidate that is as good, if there is one with other rows.
     """
-    some = part.some(count) if len(part.Z) > WORTH_IT * count else part
+    t = tuning()
+    some = part.some(count) if len(part.Z) > t.worth_it * count else part
     halves = least_outlying(some, rng)
     choice, ranks = rank_of_half(some, halves[0], rule), set[int]()
     while choice.rank not in ranks and len(ranks) < MAX_CHOICES:
@@ -66,28 +64,25 @@ def find_start(
     last = found
     if some is not part:
         # Some rows may have a majority that all have not.
-        sure = best.share >= MAJORITY
+        sure = best.share >= t.sure_majority
         last = [on_all_of(part, c) for c in found if c is best or not (sure and tighter(best, c))]
         best = best_of(last)
-    return (
-        best,
-        rival_of(last, best, part.votes),
-        Start(
-            name=best.name,
-            others=others,
-            tied=0.0,
-            n_candidates=len(found),
-            n_sample=int(np.count_nonzero(some.copies >= 0)),
-            n_points=some.points_of_half(),
-        ),
+    start = Start(
+        name=best.name,
+        others=others,
+        tied=0.0,
+        n_candidates=len(found),
+        n_sample=int(np.count_nonzero(some.copies >= 0)),
+        n_points=some.points_of_half(),
     )
+    return best, rival_of(last, best, part.votes), start
 
 
 def on_all_of(part: Part, found: Candidate) -> Candidate:
     """A candidate of some rows of the part, on all of them."""
     fit, share = found.fit, np.zeros(len(part.Z))
     share[: len(found.keep)] = found.keep / part.votes[: len(found.keep)]
-    seen = beside_these(part, fit.mean, fit.V, fit.variances, fit.total, fit.weight, share)
+    seen = beside(part, fit.mean, fit.V, fit.variances, fit.total, fit.weight, share)
     return candidate(found.name, part, part.votes * judged(part, seen).keep, found.choice)
 
 
@@ -96,22 +91,77 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Candidate halves of the part, concentrated; the most trusted first."""
     found: list[Candidate] = []
+    t = tuning()
 
     def tried(name: str, halves: Iterable[Floats]) -> Iterator[Candidate]:
         for half in halves:
-            new = distinct(name, part, half, choice, found)
-            if new is not None and exact_by_codes(part, new):
-                new = None if found else concentrated(name, part, part.votes, choice)
-            if new is not None:
-                found.append(new)
-                yield new
+            keep = concentrated(part, half, choice)
+            if any(np.sum(np.abs(keep - c.keep)) <= t.same_rows * part.total for c in found):
+                continue
+            new = candidate(name, part, keep, choice)
+            if exact_by_codes(part, new):
+                if found:
+                    continue
+                new = candidate(name, part, concentrated(part, part.votes, choice), choice)
+            found.append(new)
+            yield new
 
     yield from tried("pairs", halves[:1])
     first = found[0]
-    if leaves_noise(first):
+    if leaves_noise(first, t.agree):
         return
     yield from tried("strict", halves[1:])
-    for core in (part.votes, first.keep) if first.share < NEARLY_ALL else (part.votes,):
+    for core in (part.votes, first.keep) if first.share < 1 - t.same_rows else (part.votes,):
         yield from tried("side", sides(part, core, rng))
-    if not any(leaves_noise(c, MAJORITY) for c in found):
+    if not any(leaves_noise(c, t.sure_majority) for c in found):
         yield from tried("subsets", nearest_to_subsets(part, choice.rank, rng))
+
+
+def rank_of(part: Part, keep: Floats, rule: RankRule) -> RankChoice:
+    """Number of components that rows of weights `keep` (m,) ask for, as half of all rows."""
+    # Different rows: repeated ones say nothing more about directions.
+    return choose_rank(rule, variances_of(part, keep), len(part.Z))
+
+
+def rank_of_half(part: Part, half: Floats, rule: RankRule) -> RankChoice:
+    """Number of components that a half of the rows asks for once it is concentrated."""
+    if rule.given is not None:
+        return choose_rank(rule, np.zeros(min(part.Z.shape)))
+    found = _ranked(part, without_long_rows(part, half), rule)
+    return (_ranked(part, part.votes, rule) if exact_by_codes(part, found) else found).choice
+
+
+def _ranked(part: Part, half: Floats, rule: RankRule) -> Candidate:
+    """A half concentrated with the number of components that its own rows ask for."""
+    variances, n_rows = variances_of(part, half), int(np.count_nonzero(half))
+    choice = choose_rank(rule, variances, 2 * n_rows)
+    for _ in range(MAX_CHOICES):
+        now = candidate("", part, concentrated(part, half, choice), choice)
+        if now.exact:
+            break
+        choice = rank_of(part, now.keep, rule)
+        if choice.rank == now.choice.rank:
+            break
+    if rule.share is not None:
+        return now
+    # Rows without noise agree exactly or not at all. A gap may lie within the signal, or between
+    # it and the few bad rows that are in this half: only the fit tells.
+    exact = exact_rank(variances, n_rows)
+    if not now.exact and exact is not None:
+        again = candidate("", part, concentrated(part, half, exact), exact)
+        now = again if again.exact else now
+    if now.exact and now.choice.rank < part.Z.shape[1]:  # in all directions, all rows lie
+        return replace(now, choice=replace(now.choice, rule="exact"))
+    return now
+
+
+def exact_by_codes(part: Part, found: Candidate) -> bool:
+    """Whether rows lie in a subspace up to rounding for the codes in some columns alone.
+
+    Of answers yes or no, half of the rows have one answer to a question, or the same answer to
+    two: that is no sign of a subspace, and no fault of the others.
+    """
+    if not found.exact or part.span is not None:
+        return False
+    beyond = np.flatnonzero(1 - np.sum(np.square(found.fit.V), axis=1) > EQUAL)
+    return len(beyond) > 0 and all(is_code(part.Z[:, j]) for j in beyond)

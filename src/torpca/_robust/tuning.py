@@ -1,4 +1,4 @@
-"""The numbers of the robust fit that were tuned, and what each of them does.
+"""The numbers of the robust fit that were chosen, and what each of them does.
 
 `python -m benchmarks.ablation` halves and doubles each of them and prints what is lost and gained.
 """
@@ -16,6 +16,12 @@ class Tuning:
     """Numbers of the robust fit that are choices, not consequences."""
 
     # ---- the part
+    part_numbers: int = 3 * 2**17
+    """Numbers in the part of many rows on which the fit settles first, ..."""
+    part_rows: tuple[int, int] = (800, 5000)
+    """... and the fewest and most rows of it."""
+    worth_it: float = 2.0
+    """A part is worth it of so many times as many rows."""
     most_copies: int = 10
     """A row that is there more often than this many times the middle one counts as that often."""
 
@@ -30,10 +36,16 @@ class Tuning:
     """Rows by which location and scale along such a direction are found."""
     n_axes: int = 10
     """Principal axes among which those of extreme kurtosis are looked for."""
+    smallest_side: float = 0.3
+    """Share of the rows that a side of such an axis must hold."""
     n_subsets: int = 200
     """Subsets of as many rows as span a subspace that are tried, ..."""
     subset_rank: int = 8
     """... up to so many components: beyond, hardly one of them is all good."""
+    subset_finalists: int = 15
+    """So many of them are looked at closely, ..."""
+    subset_share: float = 0.58
+    """... those to which this share of the rows is nearest (both_ways at 40 %)."""
     steps: int = 2
     """Concentration steps from each half."""
 
@@ -55,13 +67,33 @@ class Tuning:
 
     # ---- the choice between candidates
     majority: float = 0.51
-    """Share of the rows that a candidate must keep to win."""
+    """Share of the rows that a candidate must keep to win, ..."""
+    sure_majority: float = 0.55
+    """... and that is surely more than half of all, where only some were looked at."""
+    agree: float = 0.8
+    """Share of the rows near a candidate that leaves noise: no other is looked for."""
+    noise: float = 1.6
+    """Ratio of the first of the next variances to the last that noise makes (seen: up to 1.6)."""
     gap: float = 3.5
     """Ratio of variances inside and beyond a subspace that is a gap."""
     next_variance: float = 1.25
     """If there is one: how many times less its rows must vary along the next direction."""
     closer: float = 1.02
     """... or how many times nearer the nearest half of the rows must be, if they vary no more."""
+    rough: float = 8.0
+    """Standard errors of a variance by which these margins are wider for few rows."""
+    same_rows: float = 0.02
+    """Share of the rows in which subspaces that are the same may differ."""
+
+    # ---- the number of components
+    decisive_gap: float = 8.0
+    """A direction with this many times the variance of the next one ends the signal."""
+    explained: float = 0.9
+    """Without a gap: as many directions as explain this share of the variance, ..."""
+    most_by_share: int = 20
+    """... but no more than this many."""
+    most_by_gap: int = 50
+    """No gap is looked for beyond this many directions."""
 
     # ---- leverage
     tilt: float = 1.3
@@ -74,14 +106,44 @@ class Tuning:
     rows_per_dimension: int = 10
     """Fewer rows for each dimension than this have no half to spare."""
 
-    # ---- many rows
-    part_numbers: int = 3 * 2**17
-    """Numbers in the part of many rows on which the fit settles first, ..."""
-    part_rows: tuple[int, int] = (2000, 5000)
-    """... and the fewest and most rows of it."""
+    # ---- the loop
+    fresh_steps: int = 3
+    """Iterations in which the next directions are found anew."""
+    most_steps: int = 30
+    """Iterations in which spreads and cut-offs are found anew."""
+    same_subspace: float = 0.03
+    """Sine of the angle by which a subspace may turn and stay the same for what was measured in it:
+    the share of a direction's variance that it misses is at most its square."""
     below_chance: float = 0.2
     """Passes end when the subspace moves by less than this share of its own error by chance."""
+    all_but_a_few: float = 0.999
+    """From this share of the rows on all are good, and the goal is that of all rows."""
+    weights_turn: float = 0.1
+    """A change of the subspace changes the weights, and these the subspace by this share of it."""
+    most_features: int = 700
+    """Features up to which the part's Gram matrix stands in for that of all rows."""
 
+    # ---- limits
+    good: float = 5.5
+    """Standard deviations of residuals within which a row counts in the limits."""
+
+
+# Numbers that differ by less are equal but for rounding: of projections, and of variances.
+EQUAL, ROUNDING = 1e-10, 1e-13
+# Coordinates in a span come from products of the rows: they have half of the digits, and residuals
+# must be this many times larger beside their rows to be told from that.
+SPAN_EPS, TOLD_APART = 1e-9, 1e-5
+# Residuals are taken as differences of squares if that leaves them this accurate, also in float32,
+# where they only decide on weights.
+ACCURATE, ACCURATE_SINGLE = 1e-10, 1e-3
+# Digits in which different rows differ, and those of numbers that are compared: no more of them are
+# the same on every processor.
+DIGITS, COMPARED = 9, 6
+# Share of a spread by which it may move in the end, in the start and in the loop.
+ROUGHLY, SETTLED = 1e-3, 1e-11
+# Good rows are no longer than this, in the unit of the part; longer ones than the second are
+# shortened: their squares must not overflow.
+LONGEST, LONG = 1e3, 2.0**200
 
 _now = Tuning()
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tests._shared import part_of
-from torpca._robust.beside import beside, top_directions, variances_of
+from torpca._core.directions import top_directions
 from torpca._robust.halves import sphered
+from torpca._robust.subspace import subspace_of, variances_of
 from torpca.metrics import subspace_error
 
 centred_or_not = pytest.mark.parametrize("center", [True, False])
@@ -32,7 +33,7 @@ def both_ways(center, seed=0):
 def test_rows_in_their_span_say_what_they_say_in_the_features(center):
     parts = both_ways(center)
     keep = np.where(np.arange(60) % 3 > 0, parts[0].votes, 0.0)
-    a, b = (beside(part, keep, 4) for part in parts)
+    a, b = (subspace_of(part, keep, 4) for part in parts)
     # Units may differ by a power of two.
     unit = parts[0].unit / parts[1].unit
     np.testing.assert_allclose(unit * a.residuals, b.residuals, rtol=1e-6)
@@ -53,7 +54,7 @@ def test_distances_are_those_of_a_singular_value_decomposition(center, span):
     Z = part.Z - (w @ part.Z if center else 0.0)
     s, Vt = np.linalg.svd(Z * np.sqrt(w)[:, None], full_matrices=False)[1:]
     expected = np.linalg.norm(Z - Z @ Vt[:4].T @ Vt[:4], axis=1)
-    found = beside(part, keep, 4)
+    found = subspace_of(part, keep, 4)
     np.testing.assert_allclose(found.residuals, expected, atol=1e-5)
     np.testing.assert_allclose(found.variances, s[:4] ** 2, rtol=1e-10)
     np.testing.assert_allclose(found.rest @ found.V, 0.0, atol=1e-12)
@@ -69,7 +70,7 @@ def test_next_directions_are_those_of_the_largest_residuals(shape):
     X = rng.standard_normal(shape)
     X[:, :4] *= [30, 15, 10, 7]
     part = part_of(X, in_span=False)
-    fit = beside(part, part.votes, 1)
+    fit = subspace_of(part, part.votes, 1)
     W, variances = fit.next_directions(part.votes, 3)
     s, Vt = np.linalg.svd(fit.rest, full_matrices=False)[1:]
     assert subspace_error(W, Vt[:3].T) < 1e-3
@@ -79,7 +80,7 @@ def test_next_directions_are_those_of_the_largest_residuals(shape):
 
 def test_there_are_no_directions_beyond_all_of_them():
     part = part_of(np.random.default_rng(0).standard_normal((50, 4)))
-    fit = beside(part, part.votes, 4)
+    fit = subspace_of(part, part.votes, 4)
     W, variances = fit.next_directions(part.votes, 2)
     assert W.shape == (4, 0)
     assert len(variances) == 0
@@ -105,7 +106,7 @@ def test_rows_in_the_subspace_are_at_no_distance(d):
     X[:10] += rng.standard_normal((10, d))
     part = part_of(X)
     good = part.first >= 10
-    found = beside(part, np.where(good, part.votes, 0.0), 3)
+    found = subspace_of(part, np.where(good, part.votes, 0.0), 3)
     assert not np.any(found.residuals[good])
     assert np.all(found.residuals[~good] > 0)
 
@@ -137,5 +138,5 @@ def test_weighted_rows_are_repeated_rows(center, shape):
     expected = np.linalg.svd(Z, compute_uv=False) ** 2 / len(Z)
     many = min(8, len(part.Z) - center)
     np.testing.assert_allclose(variances_of(part, weights)[:many], expected[:many], rtol=1e-9)
-    np.testing.assert_allclose(beside(part, weights, 3).variances, expected[:3], rtol=1e-9)
-    assert beside(part, weights, 3).total == pytest.approx(np.sum(expected))
+    np.testing.assert_allclose(subspace_of(part, weights, 3).variances, expected[:3], rtol=1e-9)
+    assert subspace_of(part, weights, 3).total == pytest.approx(np.sum(expected))

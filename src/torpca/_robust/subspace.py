@@ -5,26 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import svd
 
-from torpca._core.gram import leading, near_top, top_of_gram
-from torpca._core.subspace import BLURRED, EPS64, RESIDUAL_ULPS, RESOLVED
+from torpca._core.directions import principal_variances, top_directions
+from torpca._core.gram import leading
+from torpca._core.subspace import BLURRED, EPS64, RESIDUAL_ULPS
 from torpca._robust.part import Part
+from torpca._robust.tuning import SPAN_EPS
 from torpca._sources.base import Floats
 from torpca._stats.rule import free_part
 from torpca._stats.spread import common_square
 
-# Coordinates in a span come from products of the rows: they have half of the digits.
-SPAN_EPS = 1e-9
-# Next directions that may be much stronger than all others.
-STRONG = 3
-# Variances below this share of the largest are rounding.
-ROUNDING = 1e-14
-
 
 @dataclass(frozen=True)
-class Beside:
-    """All rows of the part beside the top directions of some of them."""
+class Subspace:
+    """The top directions of some rows of the part, and where all of its rows are beside them."""
 
     mean: Floats
     V: Floats
@@ -51,13 +45,12 @@ class Beside:
         """Number of directions."""
         return self.V.shape[1]
 
-    def with_common(self, keep: Floats) -> Beside:
+    def with_common(self, keep: Floats) -> Subspace:
         """The same with what squared residuals have in common, if rows of `keep` (m,) are good."""
         beyond = self.total - float(np.sum(self.variances))
-        following = self.next_directions(keep, STRONG)[1]
+        following = self.next_directions(keep, 3)[1]
         n_rows = float(np.count_nonzero(keep) - 1 - self.rank)
-        n_directions = self.rest.shape[1] - self.rank
-        common = common_square(following, beyond, n_directions, n_rows)
+        common = common_square(following, beyond, self.rest.shape[1] - self.rank, n_rows)
         return replace(self, common=common)
 
     def next_directions(self, weights: Floats, count: int) -> tuple[Floats, Floats]:
@@ -67,47 +60,41 @@ class Beside:
         rounding begins.
         """
         inside = weights > 0
-        if min(count, self.rest.shape[1] - self.rank) <= 0 or not inside.any():
+        count = min(count, self.rest.shape[1] - self.rank)
+        if count <= 0 or not inside.any():
             return np.zeros((self.rest.shape[1], 0)), np.zeros(0)
         B = self.rest[inside] * np.sqrt(weights[inside])[:, None]
-        count = min(count, B.shape[1] - self.rank)
         W, s = leading(lambda U: B.T @ (B @ U), B.shape[1], count)
         variances = s**2 / float(np.sum(weights))
         there = variances > BLURRED * (np.sum(self.variances) + np.sum(variances))
         return W[:, there], variances[there]
 
 
-def beside(
-    part: Part,
-    keep: Floats,
-    rank: int,
-    weights: Floats | None = None,
-    *,
-    sharp: bool = False,
-) -> Beside:
+def subspace_of(
+    part: Part, keep: Floats, rank: int, weights: Floats | None = None, *, sharp: bool = False
+) -> Subspace:
     """The top `rank` directions of the rows of weights `keep` (m,), fewer if they have no more.
 
     `keep` is a share of `weights`, by default the votes. Directions that are not to be `sharp` are
     good to a few digits.
     """
-    inside, total = keep > 0, float(np.sum(keep))
-    mean = (keep[inside] / total) @ part.Z[inside] if part.center else np.zeros(part.Z.shape[1])
-    B = (part.Z[inside] - mean) * np.sqrt(keep[inside] / total)[:, None]
+    mean, B = _about_mean(part, keep)
     V, variances = top_directions(B, rank, sharp=sharp)
     weights = part.votes if weights is None else weights
     share = np.divide(keep, weights, out=np.zeros(len(keep)), where=weights > 0)
-    return beside_these(part, mean, V, variances, float(np.vdot(B, B)), total, share)
+    total, weight = float(np.vdot(B, B)), float(np.sum(keep))
+    return beside(part, mean, V, variances, total, weight, share)
 
 
-def beside_these(
+def beside(
     part: Part,
     mean: Floats,
     V: Floats,
     variances: Floats,
-    total_variance: float,
+    total: float,
     weight: float,
     share: Floats,
-) -> Beside:
+) -> Subspace:
     """All rows of the part beside directions (p, k) of rows of which each had its `share` (m,)."""
     C = part.Z - mean
     Y = C @ V
@@ -121,39 +108,17 @@ def beside_these(
     R = np.where(RESIDUAL_ULPS * eps * size >= R, 0.0, R)
     leverage = np.minimum(np.square(E) / weight, 1e100)
     studentised = R / np.sqrt(free_part(leverage, share))
-    return Beside(mean, V, variances, total_variance, weight, Y, C, R, studentised)
-
-
-def top_directions(B: Floats, rank: int, *, sharp: bool = False) -> tuple[Floats, Floats]:
-    """Top right singular vectors of B (m, p) and the squares of its singular values.
-
-    Through products with B'B, which are quick; directions too small beside the first for these to
-    tell come from B itself.
-    """
-    p = B.shape[1]
-    found = None
-    if rank and not sharp:
-        found = near_top(lambda V: B.T @ (B @ V), p, rank, float(np.vdot(B, B)))
-    if found is not None:
-        V, s = found
-    elif p <= len(B):
-        V, s = top_of_gram(B.T @ B, rank)
-    else:
-        U, s = top_of_gram(B @ B.T, rank)
-        V = np.linalg.qr(B.T @ (U / np.where(s > 0, s, 1.0)))[0]
-    if len(s) and s[-1] <= RESOLVED * s[0]:
-        _, s, Vt = svd(B, full_matrices=False, check_finite=False)
-        V, s = Vt[:rank].T, s[:rank]
-    there = s**2 > ROUNDING * s[0] ** 2 if len(s) else np.zeros(0, dtype=bool)
-    return V[:, there], s[there] ** 2
+    return Subspace(mean, V, variances, total, weight, Y, C, R, studentised)
 
 
 def variances_of(part: Part, keep: Floats) -> Floats:
     """Variances of the rows of weights `keep` (m,) along their principal directions, (any,)."""
+    return principal_variances(_about_mean(part, keep)[1])
+
+
+def _about_mean(part: Part, keep: Floats) -> tuple[Floats, Floats]:
+    """Mean (p,) of the rows of weights `keep` (m,), and B (any, p) of which B'B is covariance."""
     inside, total = keep > 0, float(np.sum(keep))
-    w = keep[inside] / total
-    C = part.Z[inside]
-    C = (C - w @ C if part.center else C) * np.sqrt(w)[:, None]
-    G = C.T @ C if C.shape[1] <= C.shape[0] else C @ C.T
-    found: Floats = np.maximum(np.linalg.eigvalsh(G)[::-1], 0.0)
-    return found
+    Z, w = part.Z[inside], keep[inside] / total
+    mean = w @ Z if part.center else np.zeros(part.Z.shape[1])
+    return mean, (Z - mean) * np.sqrt(w)[:, None]

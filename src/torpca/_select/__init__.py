@@ -1,1 +1,0 @@
-"""Choices made from the data: each returns a value and its evidence."""
