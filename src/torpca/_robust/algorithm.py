@@ -125,7 +125,7 @@ def learned_whole(n_rows: int, n_features: int, options: Options) -> bool:
 def rows_to_start_with(options: Options) -> int:
     """Number of rows on which candidates are found."""
     t = tuning()
-    return options.n_sample or max(t.first_rows, t.rows_per_direction * (options.rank.given or 0))
+    return options.n_sample or max(t.first_rows, t.rows_per_dimension * (options.rank.given or 0))
 
 
 def usual_unit(magnitudes: Floats) -> float:

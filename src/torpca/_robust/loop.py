@@ -18,7 +18,7 @@ from torpca._core.subspace import spectrum_change, subspace_change
 from torpca._options import Options
 from torpca._robust.choice import few_rows, less
 from torpca._robust.concentration import Judged, judged, weighed
-from torpca._robust.leverage import Leverage, tilts
+from torpca._robust.leverage import Leverage
 from torpca._robust.measure import Measured
 from torpca._robust.part import Part
 from torpca._robust.rank import RankChoice
@@ -46,8 +46,6 @@ class State:
     was a gap: then rows that come back cannot draw the subspace far from it."""
     now: Judged | None = None
     """What the last fit said of the rows of the part; None: there was none."""
-    strict: bool = False
-    """Whether rows that the stricter cut-offs leave out would tilt the subspace."""
     steps: int = 0
     """How often rows were weighed."""
     seen: Measured | None = None
@@ -139,39 +137,27 @@ def settle(
 def weigh(part: Part, found: Found, state: State, options: Options, accuracy: float) -> State:
     """The state after the rows of the part were weighed by the subspace that was found.
 
-    The cut-offs of a start are as small as it needs to be clean; good rows should not be lost for
-    nothing. Rows between them and wider ones have weight unless together they tilt the subspace, or
-    draw it away from the nearest half of all rows.
+    Cut-offs become smaller only. Where rows that came back draw the subspace away from the nearest
+    half of all rows, it stays.
     """
-    t, before, strict, fit = tuning(), state.now, state.strict, found.fit
-    if not strict and draws_away(part, fit, state.anchor):
-        strict, fit = True, fit if before is None else before.fit
-    cuts = None if before is None else before.rule.cuts
-    W = None
-    if before is not None and state.steps >= t.fresh_steps:
+    before, fit, W = state.now, found.fit, None
+    if before is not None:
+        fit = before.fit if draws_away(part, fit, state.anchor) else fit
         # Directions that hardly differ in size turn from one iteration to the next, and other rows
-        # are far out along them each time.
+        # are far out along them each time: they stay.
         W = beside_of(fit.V, before.W)
     if options.trim is not None:
         now = trimmed(part, fit, options.trim)
-    elif before is not None and W is not None and state.steps >= t.most_steps:
+    elif before is not None and W is not None and state.steps >= tuning().most_steps:
         now = weighed(part, fit, before.rule, W)
     else:
-        now = judged(part, fit, cuts if strict else None, accuracy, W)
-        if not (strict or now.rule.residual.exact):
-            wide = now.rule.cuts.widened()
-            wide = wide if cuts is None else wide.tightened(cuts)
-            more = weighed(part, fit, replace(now.rule, cuts=wide), now.W)
-            back = np.maximum(more.keep - now.keep, 0.0)
-            strict = tilts(fit, now.keep * part.votes, back * part.votes)
-            now = now if strict else more
+        now = judged(part, fit, None if before is None else before.rule.cuts, accuracy, W)
     if state.leverage.off.any():
         now = replace(now, keep=now.keep * (1 - state.leverage.off))
     return replace(
         state,
         keep=now.keep,
         now=now,
-        strict=strict,
         steps=state.steps + 1,
         seen=found.seen,
         inside=found.inside,

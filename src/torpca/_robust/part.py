@@ -182,4 +182,4 @@ def part_size(d: int, rank: int | None) -> int:
     """Number of rows of d features to hold in memory of a large table."""
     t = tuning()
     fewest, most = t.part_rows
-    return max(min(max(t.part_numbers // d, fewest), most), t.rows_per_direction * (rank or 0))
+    return max(min(max(t.part_numbers // d, fewest), most), t.rows_per_dimension * (rank or 0))

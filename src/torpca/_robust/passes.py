@@ -181,5 +181,4 @@ def begin_passes(found: Settled) -> Settled:
     if now.W.shape[1] == 0 and not now.rule.residual.exact:
         W = now.fit.next_directions(state.keep, max(tuning().n_next, 1))[0]
         now = replace(now, W=W, rule=replace(now.rule, along=Along.silent(W.shape[1])))
-    steps = max(state.steps, tuning().fresh_steps)
-    return replace(found, state=replace(state, now=now, anchor=np.inf, steps=steps))
+    return replace(found, state=replace(state, now=now, anchor=np.inf))

@@ -63,9 +63,7 @@ def find_start(
     others = rival_share(found, best, some.votes)
     last = found
     if some is not part:
-        # Some rows may have a majority that all have not.
-        sure = best.share >= t.sure_majority
-        last = [on_all_of(part, c) for c in found if c is best or not (sure and tighter(best, c))]
+        last = [on_all_of(part, c) for c in found if c is best or not tighter(best, c)]
         best = best_of(last)
     start = Start(
         name=best.name,
@@ -113,7 +111,7 @@ def candidates(
     yield from tried("strict", halves[1:])
     for core in (part.votes, first.keep) if first.share < 1 - t.same_rows else (part.votes,):
         yield from tried("side", sides(part, core, rng))
-    if not any(leaves_noise(c, t.sure_majority) for c in found):
+    if not any(leaves_noise(c, t.majority) for c in found):
         yield from tried("subsets", nearest_to_subsets(part, choice.rank, rng))
 
 

@@ -27,9 +27,7 @@ class Tuning:
 
     # ---- candidate halves
     first_rows: int = 600
-    """Rows of the part on which they are found, ..."""
-    rows_per_direction: int = 20
-    """... at least so many for each component asked for."""
+    """Rows of the part on which they are found."""
     n_pairs: int = 300
     """Directions through pairs of rows along which outlyingness is measured."""
     line_rows: int = 300
@@ -56,10 +54,6 @@ class Tuning:
     """Standard deviations by which the tail must hold more rows than it should."""
     farthest: float = 7.0
     """Cut-off of rows that show no such excess: one row in 10^12 is beyond it by chance."""
-    least: float = 2.5
-    """Smallest cut-off on residuals in the iterations on all rows, ..."""
-    least_along: float = 4.0
-    """... and along the next directions."""
     taper: float = 0.8
     """Share of the cut-off from which on a row loses weight."""
     n_next: int = 3
@@ -67,9 +61,7 @@ class Tuning:
 
     # ---- the choice between candidates
     majority: float = 0.51
-    """Share of the rows that a candidate must keep to win, ..."""
-    sure_majority: float = 0.55
-    """... and that is surely more than half of all, where only some were looked at."""
+    """Share of the rows that a candidate must keep to win."""
     agree: float = 0.8
     """Share of the rows near a candidate that leaves noise: no other is looked for."""
     noise: float = 1.6
@@ -107,8 +99,6 @@ class Tuning:
     """Fewer rows for each dimension than this have no half to spare."""
 
     # ---- the loop
-    fresh_steps: int = 3
-    """Iterations in which the next directions are found anew."""
     most_steps: int = 30
     """Iterations in which spreads and cut-offs are found anew."""
     same_subspace: float = 0.03

@@ -47,14 +47,6 @@ class Cutoffs:
     residual: float = np.inf
     along: float = np.inf
 
-    def widened(self) -> Cutoffs:
-        """The same for iterations on all rows, in which good rows should not be lost for nothing.
-
-        The cut-offs of the start are as small as a start needs that has to be clean.
-        """
-        t = tuning()
-        return Cutoffs(max(self.residual, t.least), max(self.along, t.least_along))
-
     def tightened(self, other: Cutoffs) -> Cutoffs:
         """The smaller of each: a cut-off that was found stays."""
         return Cutoffs(min(self.residual, other.residual), min(self.along, other.along))
