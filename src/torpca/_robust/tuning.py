@@ -10,6 +10,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+# A spread below this share of the numbers' size is rounding: more than half of them are equal.
+# Sums of weights in another order differ by less.
+EQUAL = 1e-10
+# Location and scale of numbers have settled when they move by less than this share.
+SETTLED = 1e-11
+# Good rows are no longer than this, in the unit of the part.
+LONGEST = 1e3
+# Standard deviations inside the subspace from which on a row has no part in the scatter.
+FAR_OUT = 4.5
+# Rows by which the spread of all of them is judged.
+PROBE_ROWS = 20_000
+# A spread this small beside the numbers is what rounding leaves of equal ones.
+ROUNDING = 1e-13
+
 
 @dataclass(frozen=True)
 class Tuning:
@@ -37,11 +51,22 @@ class Tuning:
     steps: int = 2
     """Concentration steps from each half."""
 
+    # ---- location and scale
+    within: float = 3.0
+    """Standard deviations within which numbers have a say in their location and scale."""
+    side: float = 0.8
+    """Share of each side of the numbers by which its spread is read: with a half, equal numbers in
+    the midst of the others would be most of it."""
+    rounds: int = 25
+    """Most steps of an iteration that settles, as a rule, in fewer."""
+
     # ---- cut-offs
     tail: float = 1.96
     """Standard deviations at which the tail begins that is compared with the Gaussian one."""
     significance: float = 4.0
     """Standard deviations by which the tail must hold more rows than it should."""
+    about: float = 1.2
+    """Cubed roots of squares are Gaussian only about: their tail may hold this many times more."""
     farthest: float = 7.0
     """Cut-off of rows that show no such excess: one row in 10^12 is beyond it by chance."""
     least: float = 2.5
@@ -51,7 +76,9 @@ class Tuning:
     taper: float = 0.8
     """Share of the cut-off from which on a row loses weight."""
     n_next: int = 3
-    """Next principal directions, beyond the subspace, along which rows are looked at."""
+    """Next principal directions, beyond the subspace, along which rows are looked at, ..."""
+    rows_per_next: int = 3
+    """... if there are so many rows for each direction beyond it."""
 
     # ---- the choice between candidates
     majority: float = 0.51

@@ -1,4 +1,4 @@
-"""How far out each row is along the direction in which it is farthest out."""
+"""Directions that tell rows apart, and how far out along them, or in which group, each row is."""
 
 from __future__ import annotations
 
@@ -6,41 +6,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torpca._robust.tuning import tuning
-from torpca._sources.base import Floats
-from torpca._stats.lines import EQUAL, describe_lines, rows_for_all
-
-# Good rows are no longer than this, in the unit of the part.
-LONGEST = 1e3
-# Directions looked at together: so many fit in a processor's cache.
-AT_A_TIME = 64
+from torpca._robust.tuning import EQUAL, LONGEST, tuning
+from torpca._sources.base import Floats, Mask
+from torpca._stats.lines import describe_lines, rows_for_all, weights_of_nearest
 
 
 @dataclass(frozen=True)
 class Outlyingness:
-    """How far out rows are: first by `off`, then by `distance`, (m,) each."""
+    """How far out rows are along the direction in which they are farthest out, (m,) each."""
 
-    off: Floats
-    """Number of directions in which more than half of the rows are equal and this row is not.
-
-    Rows that lie exactly on a subspace show in such directions and nowhere else.
-    """
     distance: Floats
     """Largest |projection - location| / scale."""
     strict: Floats
     """The same by the scale of the tightest half alone.
 
-    That tells rows which spread both ways from the midst of the others, and takes a heap of half of
-    the rows for all of them.
+    That tells rows which spread both ways from the midst of the others, and takes half of the rows
+    for all of them if they are on one point.
     """
-
-    def joined(self, other: Outlyingness) -> Outlyingness:
-        """Over both sets of directions."""
-        return Outlyingness(
-            self.off + other.off,
-            np.maximum(self.distance, other.distance),
-            np.maximum(self.strict, other.strict),
-        )
 
     def strictly(self) -> Outlyingness:
         """By the strict distances."""
@@ -48,60 +30,82 @@ class Outlyingness:
 
     def nearest_half(self, weights: Floats) -> Floats:
         """Weights of the least outlying rows that make up half of the weight, zero elsewhere."""
-        order = np.lexsort((self.distance, self.off))
-        inside = np.cumsum(weights[order]) <= 0.5 * float(np.sum(weights)) * (1 + 1e-9)
-        inside[0] = True
-        out = np.zeros(len(weights))
-        out[order[inside]] = weights[order[inside]]
-        return out
+        return weights_of_nearest(self.distance, weights)
 
 
 def outlyingness(P: Floats, weights: Floats) -> Outlyingness:
-    """Outlyingness of rows from their projections P (m, q) on q directions."""
-    found = Outlyingness(*np.zeros((3, len(P))))
-    for start in range(0, P.shape[1], AT_A_TIME):
-        found = found.joined(_outlyingness(P[:, start : start + AT_A_TIME], weights))
-    return found
+    """Outlyingness of rows from their projections P (m, q) on q directions.
 
-
-def _outlyingness(P: Floats, weights: Floats) -> Outlyingness:
+    No scale is smaller than rounding: rows off a subspace in which more than half of them lie
+    exactly are farther out than any in it.
+    """
     some, counts = rows_for_all(weights, tuning().line_rows)
     lines = describe_lines(P[some], counts)
     away = np.abs(P - lines.location)
     # Rounding goes with a row's own length; those of the good rows are not far from one here.
-    size = np.minimum(np.max(np.abs(P), axis=0), LONGEST)
-    equal = lines.inner <= EQUAL * size
-    off = np.count_nonzero(away[:, equal] > 10 * EQUAL * size[equal], axis=1).astype(np.float64)
-    scales = np.maximum(lines.inner, lines.side)[~equal], lines.inner[~equal]
-    away = away[:, ~equal]
-    return Outlyingness(off, *(np.max(away / scale, axis=1, initial=0.0) for scale in scales))
+    least = EQUAL * np.minimum(np.max(np.abs(P), axis=0), LONGEST)
+    inner = np.maximum(lines.inner, np.where(least > 0, least, 1.0))
+    side = np.where(lines.inner > least, np.maximum(inner, lines.side), inner)
+    return Outlyingness(*(np.max(away / scale, axis=1, initial=0.0) for scale in (side, inner)))
 
 
-def pair_projections(
-    Z: Floats,
-    weights: Floats,
-    count: int,
-    rng: np.random.Generator,
-    products: Floats | None = None,
-) -> Floats:
+def pair_projections(Z: Floats, weights: Floats, count: int, rng: np.random.Generator) -> Floats:
     """Projections (m, at most count) of rows Z (m, p) on directions through random pairs of them.
 
-    The directions need no centre, and where the rows spread there they point. `products` are those
-    of the rows with each other, if they are at hand.
+    The directions need no centre, and where the rows spread there they point.
     """
     chance = weights / np.sum(weights)
-    ends = [rng.choice(len(Z), size=count, p=chance) for _ in range(2)]
-    if products is None:
-        D = (Z[ends[0]] - Z[ends[1]]).T
-        P, squares, least = Z @ D, np.sum(np.square(D), axis=0), np.zeros(count)
-    else:
-        P = products[:, ends[0]] - products[:, ends[1]]
-        squares = P[ends[0], range(count)] - P[ends[1], range(count)]
-        # Differences of rows that are nearly equal are lost in the rounding of their products.
-        size = np.diag(products)
-        least = EQUAL * (size[ends[0]] + size[ends[1]])
-    there = squares > least
-    if not there.all():
-        P, squares = P[:, there], squares[there]
-    P /= np.sqrt(squares)
-    return P
+    one, other = (rng.choice(len(Z), size=count, p=chance) for _ in range(2))
+    D = (Z[one] - Z[other]).T
+    lengths = np.linalg.norm(D, axis=0)
+    there = lengths > 0
+    return Z @ (D[:, there] / lengths[there])
+
+
+def axes_of_extreme_kurtosis(
+    Y: Floats, weights: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Projections (m, q) of sphered rows Y (m, q) on axes of extreme kurtosis, and the kurtosis.
+
+    A group of a third or a half of the weighted rows makes the kurtosis small, a few far rows make
+    it large (Pena and Prieto 2001). Symmetric fixed-point iteration (Hyvarinen 1999).
+    """
+    inside = weights > 0
+    core, share = Y[inside], (weights[inside] / np.sum(weights))[:, None]
+    M = np.linalg.qr(rng.standard_normal((Y.shape[1], Y.shape[1])))[0]
+    weighted = (core * share).T
+    for _ in range(tuning().rounds):
+        on = core @ M
+        left, _, right = np.linalg.svd(weighted @ (on * on * on) - 3 * M)
+        M, old = left @ right, M
+        # An axis is the same whichever way it points.
+        if np.min(np.abs(np.sum(M * old, axis=0))) > 1 - 1e-4:
+            break
+    kurtosis = np.sum(share * np.square(np.square(core @ M)), axis=0)
+    return Y @ M, kurtosis
+
+
+@dataclass(frozen=True)
+class Split:
+    """Two groups of rows along a line."""
+
+    above: Mask
+    """Rows in the upper group, (m,)."""
+    apart: float
+    """Difference of the means in standard deviations within the groups."""
+
+
+def best_split(x: Floats, weights: Floats) -> Split:
+    """The two groups that the weighted rows fall into along `x` (m,), by least squares."""
+    inside = np.flatnonzero(weights > 0)
+    order = inside[np.argsort(x[inside], kind="stable")]
+    if len(order) < 2:
+        return Split(np.zeros(len(x), dtype=bool), 0.0)
+    w, wx = np.cumsum(weights[order]), np.cumsum(weights[order] * x[order])
+    left, right = w[:-1], w[-1] - w[:-1]
+    difference = (wx[-1] - wx[:-1]) / right - wx[:-1] / left
+    between = left * right / w[-1] * difference**2
+    best = int(np.argmax(between))
+    total = float(weights[order] @ np.square(x[order] - wx[-1] / w[-1]))
+    within = np.sqrt(max(total - between[best], 1e-300) / w[-1])
+    return Split(x > x[order[best]], float(difference[best] / within))

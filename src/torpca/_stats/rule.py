@@ -1,4 +1,4 @@
-"""The rule by which a row is weighed: its distance from the subspace, and beside it."""
+"""Where good rows end, and the rule by which a row is weighed: off the subspace, and beside it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,63 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import gammainc, ndtr, ndtri
 
-from torpca._robust.tuning import tuning
+from torpca._robust.tuning import EQUAL, SETTLED, tuning
 from torpca._sources.base import Array, Floats
-from torpca._stats.along import Along
-from torpca._stats.cutoffs import cutoff, cutoff_of_largest, taper
-from torpca._stats.lines import SETTLED
-from torpca._stats.spread import Spread
+from torpca._stats.lines import taper
+from torpca._stats.spread import Along, Spread
 
-# A row that nearly spans a direction by itself has no residual to speak of; its studentised
-# residual is not allowed to divide by less.
-LEAST_FREE = 1e-3
-# Rows for each direction beyond the subspace, at least, to look along some of them.
-ROWS_PER_DIRECTION = 3
+
+def cutoff(z: Floats, weights: Floats) -> float:
+    """Standard deviations from which on rows have no weight, given those of rows, `z` (n,).
+
+    As many of the farthest rows are dropped as the tail holds more than that of a Gaussian law, at
+    the place where the excess is largest (Gervini and Yohai 2002). An excess that chance explains
+    is none: clean rows keep all of their weight. Rows beyond `farthest` are dropped in any case,
+    and are no reason to doubt the others.
+    """
+    t = tuning()
+    there = (z < t.farthest) & (weights > 0)
+    s, copies = np.unique(z[there], return_inverse=True)
+    w = np.bincount(copies, weights[there], minlength=len(s))
+    tail = int(np.searchsorted(s, t.tail))
+    beyond = np.cumsum(w[::-1])[::-1][tail:]
+    expected = float(np.sum(w)) * ndtr(-s[tail:])
+    clear = gammainc(beyond, t.about * expected) < ndtr(-t.significance)
+    if not clear.any():
+        return t.farthest
+    drop = float(np.max((beyond - expected)[clear]))
+    # Rows that are equal go together, if more than half of them are to go.
+    kept = int(np.count_nonzero(beyond - 0.5 * w[tail:] > drop))
+    first = tail + min(kept, len(beyond) - 1)
+    # Midway between the last row that is kept and the first that is dropped.
+    middle = 0.5 * (s[max(first - 1, 0)] + s[first])
+    return float(min(max(middle, t.tail), t.farthest))
+
+
+def of_largest(z: Floats, count: int) -> Floats:
+    """One-sided standard deviations for the largest of `count` two-sided ones, `z` (n,)."""
+    # Bonferroni; beyond 8 the two are the same for our purpose, and probabilities would be zero.
+    p = np.minimum(2 * count * ndtr(-np.minimum(z, 8.0)), 1.0)
+    return np.where(z < 8.0, -ndtri(p), z)
+
+
+def cutoff_of_largest(z: Floats, weights: Floats, count: int) -> float:
+    """`cutoff` for the largest of `count` two-sided standard deviations, in their own unit."""
+    one_sided = cutoff(of_largest(z, count), weights)
+    return float(-ndtri(ndtr(-one_sided) / (2 * count)))
+
+
+def nearest(R: Floats, trim: float, sample_weight: Floats) -> Floats:
+    """Whole weight for the nearest rows that make up 1 - trim, the last of them in part."""
+    order = np.argsort(np.where(sample_weight > 0, R, np.inf), kind="stable")
+    counts = sample_weight[order]
+    before = np.cumsum(counts) - counts
+    wanted = (1.0 - trim) * float(np.sum(counts)) * (1 + 1e-12)
+    w = np.zeros(len(R))
+    w[order] = np.clip((wanted - before) / np.where(counts > 0, counts, 1.0), 0.0, 1.0)
+    return np.where(sample_weight > 0, w, 0.0)
 
 
 def free_part(h: Array, keep: Array, xp: Any = np) -> Array:
@@ -27,7 +71,7 @@ def free_part(h: Array, keep: Array, xp: Any = np) -> Array:
     A row of leverage h that has a part in the fit pulls the subspace towards itself: 1 - h is left;
     one that has none shows the subspace's own error: 1 + h.
     """
-    return xp.clip(1.0 - keep * h, LEAST_FREE, None) * (1.0 + (1.0 - keep) * h)
+    return xp.clip(1.0 - keep * h, EQUAL, None) * (1.0 + (1.0 - keep) * h)
 
 
 def n_next(n_rows: int, n_features: int, rank: int) -> int:
@@ -37,7 +81,7 @@ def n_next(n_rows: int, n_features: int, rank: int) -> int:
     these are far out along it whatever they are.
     """
     beyond = min(n_rows, n_features) - rank
-    return tuning().n_next if n_rows >= ROWS_PER_DIRECTION * beyond else 0
+    return tuning().n_next if n_rows >= tuning().rows_per_next * beyond else 0
 
 
 @dataclass(frozen=True)

@@ -6,39 +6,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
-from scipy.stats import chi2
 
-from torpca._robust.tuning import tuning
+from torpca._robust.tuning import EQUAL, FAR_OUT, PROBE_ROWS, ROUNDING, tuning
 from torpca._sources.base import Floats
-from torpca._stats.copies import merged_copies
-from torpca._stats.cutoffs import taper
-from torpca._stats.draw import some_rows
-from torpca._stats.lines import weights_of_nearest
+from torpca._stats.draw import merged_copies, some_rows
+from torpca._stats.lines import gaussian_factor, taper, weights_of_nearest
 from torpca._stats.outlyingness import outlyingness, pair_projections
 from torpca._stats.spread import Spread
-
-MAX_REWEIGHTINGS = 50
-# Weights have settled when none of them changes by more.
-SETTLED = 1e-9
-# Rows by which distances are judged, and those among which the least outlying half is looked for.
-PROBE_ROWS, SAMPLE_ROWS = 20_000, 2000
-# Rows of these that are enough to begin with.
-PAIR_ROWS = 600
-# Standard deviations from which on a row has no part in the scatter.
-FAR_OUT = 4.5
-# Most rows are one point, or there is no dimension to spread in.
-EXACT = Spread(0.0, 0.0, 1.0)
-# A spread this small beside the numbers is what rounding leaves of equal ones.
-ROUNDING = 1e-13
-# Concentration steps inside the subspace, to the half nearest to its own mean.
-MAX_STEPS = 10
-# ... and then on all rows, where these were done on some.
-LAST_STEPS = 2
-# Numbers whose squares cannot overflow, however many of them are added.
-LONG = 1e150
-# Points at which the law of Gaussian rows is looked at.
-GRID = 4000
 
 
 @dataclass(frozen=True)
@@ -58,7 +32,7 @@ def robust_scatter(
     weights: Floats,
     center: bool,
     rng: np.random.Generator,
-    settled: float = SETTLED,
+    settled: float = EQUAL,
 ) -> Scatter:
     """Scatter of the scores Y (n, k) of most rows, by their `weights` (n,).
 
@@ -70,22 +44,21 @@ def robust_scatter(
     """
     k = Y.shape[1]
     if k == 0:
-        return Scatter(np.zeros(0), np.zeros((0, 0)), weights, EXACT)
+        return Scatter(np.zeros(0), np.zeros((0, 0)), weights, Spread())
     judges = some_rows(weights, PROBE_ROWS, rng)
-    few = judges[some_rows(weights[judges], SAMPLE_ROWS, rng)]
-    now = tightest_half(Y, weights, center, rng, few, tuning().inside)
-    factor, w, spread = consistency(k), weights, EXACT
-    for _ in range(MAX_REWEIGHTINGS):
+    now = tightest_half(Y[judges], weights[judges], center, rng, tuning().inside)
+    w, spread = weights, Spread()
+    for _ in range(tuning().rounds):
         distances = mahalanobis(Y, *now)
-        spread = Spread.of(distances[judges], weights[judges], settled / 100)
+        spread = Spread.of(distances[judges], weights[judges], settled / 10)
         u = weights * taper(spread.z(distances), FAR_OUT)
         if not _spans(Y, u):  # most rows are one point along an axis: no measure for the others
-            return Scatter(*moments(Y, weights, center), weights, EXACT)
+            return Scatter(*moments(Y, weights, center), weights, Spread())
         still = np.max(np.abs(u - w)) <= settled * np.max(weights)
         w, now = u, moments(Y, u, center)
         if still:
             break
-    return Scatter(now[0], factor * now[1], w, spread)
+    return Scatter(now[0], consistency(k) * now[1], w, spread)
 
 
 def tightest_half(
@@ -93,39 +66,24 @@ def tightest_half(
     weights: Floats,
     center: bool,
     rng: np.random.Generator,
-    rows: npt.NDArray[np.intp] | None = None,
     share: float = 0.5,
 ) -> tuple[Floats, Floats]:
-    """Centre and covariance of the tightest half, or another `share`, of the numbered rows of Y.
+    """Centre and covariance of the tightest half, or another `share`, of the rows Y (n, k).
 
     Concentration steps from the least outlying half, as in FAST-MCD (Rousseeuw and Van Driessen
     1999). Half of few rows spans its dimensions with no measure: then all of them have to do.
     """
-    rows = np.flatnonzero(weights > 0) if rows is None else rows
-    S, w = merged_copies(Y[rows], weights[rows])
+    S, w = merged_copies(Y[weights > 0], weights[weights > 0])
     if len(S) < tuning().rows_per_dimension * Y.shape[1]:
         return moments(Y, weights, center)
-    # Steps on all rows begin where those on a few have ended.
-    some = slice(None, None, 1 + len(S) // PAIR_ROWS)
-    P = pair_projections(S[some], w[some], tuning().scatter_pairs, rng)
-    half = outlyingness(P, w[some]).nearest_half(w[some])
-    half, now = _concentrated(S[some], w[some], half, center, share, MAX_STEPS)
-    if len(half) < len(S):
-        half = weights_of_nearest(mahalanobis(S, *now), w, share)
-        half, now = _concentrated(S, w, half, center, share, LAST_STEPS)
-    return now if _spans(S, half) else moments(Y, weights, center)
-
-
-def _concentrated(
-    S: Floats, w: Floats, half: Floats, center: bool, share: float, steps: int
-) -> tuple[Floats, tuple[Floats, Floats]]:
-    """Weights (m,) of a half of rows S (m, k), and its moments, after concentration steps."""
-    for _ in range(steps):
-        now, before = moments(S, half, center), half
+    P = pair_projections(S, w, tuning().scatter_pairs, rng)
+    half = outlyingness(P, w).nearest_half(w)
+    for _ in range(tuning().rounds):
+        before, now = half, moments(S, half, center)
         half = weights_of_nearest(mahalanobis(S, *now), w, share)
         if np.array_equal(half, before):
             break
-    return before, now
+    return now if _spans(S, before) else moments(Y, weights, center)
 
 
 def mahalanobis(Y: Floats, center: Floats, covariance: Floats) -> Floats:
@@ -134,14 +92,13 @@ def mahalanobis(Y: Floats, center: Floats, covariance: Floats) -> Floats:
     there = theta > 0
     Z = (Y - center) @ (Q[:, there] / np.sqrt(theta[there]))
     # Rows of any length: their squares must not overflow.
-    size = float(np.max(np.abs(Z), initial=1.0))
-    if size < LONG:
-        return np.sqrt(np.vecdot(Z, Z))
-    sizes = np.maximum(np.max(np.abs(Z), axis=1), 1.0)
-    return sizes * np.linalg.norm(Z / sizes[:, None], axis=1)
+    sizes = np.maximum(np.max(np.abs(Z), axis=1, initial=0.0), 1.0)
+    Z /= sizes[:, None]
+    return sizes * np.sqrt(np.vecdot(Z, Z))
 
 
 def moments(Y: Floats, w: Floats, center: bool) -> tuple[Floats, Floats]:
+    """Mean (k,), zero unless `center`, and covariance (k, k) of the rows of weights w (n,)."""
     total = np.sum(w)
     mean = (w @ Y) / total if center else np.zeros(Y.shape[1])
     C = Y - mean
@@ -157,14 +114,11 @@ def _spans(Y: Floats, w: Floats) -> bool:
     size = np.sqrt(np.diag(C))
     if np.any(size <= ROUNDING * np.max(np.abs(Y[w > 0]), axis=0)):
         return False
-    return bool(np.linalg.eigvalsh(C / np.outer(size, size))[0] > 1e-10)
+    return bool(np.linalg.eigvalsh(C / np.outer(size, size))[0] > EQUAL)
 
 
 @lru_cache(maxsize=64)
 def consistency(k: int) -> float:
     """Variance of Gaussian rows in k dimensions over that which `robust_scatter` finds."""
-    squares = chi2.ppf((np.arange(GRID) + 0.5) / GRID, k)
-    distances, ones = np.sqrt(squares), np.ones(GRID)
     # The weights do not depend on the unit of the distances, so one look is enough.
-    w = taper(Spread.of(distances, ones).z(distances), FAR_OUT)
-    return float(k * np.sum(w) / np.sum(w * squares))
+    return gaussian_factor(k, lambda r: taper(Spread.of(r, np.ones(len(r))).z(r), FAR_OUT))
