@@ -71,12 +71,14 @@ def _tighter_side(S: Floats, w: Floats, mass: Floats, location: Floats) -> Float
     """Smaller of the spreads of the sorted rows of S left and right of their `location` (q,)."""
     share, total = tuning().side, mass[0, -1]
     before = np.sum(w * (location[:, None] > S), axis=1)
-    # The farthest 1 - share of the left side come first.
-    ends = [
-        np.count_nonzero(mass < (goal * (1 - EQUAL))[:, None], axis=1)
-        for goal in ((1 - share) * before, before + share * (total - before))
-    ]
-    left, right = np.take_along_axis(S, np.minimum(np.stack(ends, 1), S.shape[1] - 1), axis=1).T
+    # Nearest numbers of at least the share of either side: the same if all signs change.
+    goals = (1 - share) * before * (1 + EQUAL), (before + share * (total - before)) * (1 - EQUAL)
+    left, right = (
+        np.count_nonzero(below, axis=1)
+        for below in (mass <= goals[0][:, None], mass < goals[1][:, None])
+    )
+    lines, most = np.arange(len(S)), S.shape[1] - 1
+    left, right = S[lines, np.minimum(left, most)], S[lines, np.minimum(right, most)]
     tighter: Floats = np.minimum(location - left, right - location) / norm.ppf((1 + share) / 2)
     return tighter
 
@@ -95,7 +97,7 @@ def few_numbers(n: float) -> float:
     Found by simulation, as such factors are (Pison, Van Aelst and Willems 2002): within 5 % of the
     mean from eight numbers on.
     """
-    return 1.0 + 4.0 / (n + 4.0)
+    return 1.0 + 3.7 / (n + 4.0)
 
 
 def rows_for_all(weights: Floats, count: int) -> tuple[slice | npt.NDArray[np.intp], Floats]:

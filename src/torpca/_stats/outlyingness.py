@@ -46,7 +46,7 @@ def outlyingness(P: Floats, weights: Floats) -> Outlyingness:
     least = EQUAL * np.minimum(np.max(np.abs(P), axis=0), LONGEST)
     inner = np.maximum(lines.inner, np.where(least > 0, least, 1.0))
     side = np.where(lines.inner > least, np.maximum(inner, lines.side), inner)
-    return Outlyingness(*(np.max(away / scale, axis=1, initial=0.0) for scale in (side, inner)))
+    return Outlyingness(*(np.max(away * (1 / scale), axis=1, initial=0.0) for scale in (side, inner)))
 
 
 def pair_projections(Z: Floats, weights: Floats, count: int, rng: np.random.Generator) -> Floats:

@@ -71,7 +71,7 @@ def free_part(h: Array, keep: Array, xp: Any = np) -> Array:
     A row of leverage h that has a part in the fit pulls the subspace towards itself: 1 - h is left;
     one that has none shows the subspace's own error: 1 + h.
     """
-    return xp.clip(1.0 - keep * h, EQUAL, None) * (1.0 + (1.0 - keep) * h)
+    return xp.clip(1.0 - keep * h, 1e-3, None) * (1.0 + (1.0 - keep) * h)
 
 
 def n_next(n_rows: int, n_features: int, rank: int) -> int:

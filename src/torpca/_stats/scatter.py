@@ -10,7 +10,7 @@ import numpy as np
 from torpca._robust.tuning import EQUAL, FAR_OUT, PROBE_ROWS, ROUNDING, tuning
 from torpca._sources.base import Floats
 from torpca._stats.draw import merged_copies, some_rows
-from torpca._stats.lines import gaussian_factor, taper, weights_of_nearest
+from torpca._stats.lines import gaussian_factor, rows_for_all, taper, weights_of_nearest
 from torpca._stats.outlyingness import outlyingness, pair_projections
 from torpca._stats.spread import Spread
 
@@ -73,9 +73,12 @@ def tightest_half(
     Concentration steps from the least outlying half, as in FAST-MCD (Rousseeuw and Van Driessen
     1999). Half of few rows spans its dimensions with no measure: then all of them have to do.
     """
+    t, k = tuning(), Y.shape[1]
     S, w = merged_copies(Y[weights > 0], weights[weights > 0])
-    if len(S) < tuning().rows_per_dimension * Y.shape[1]:
+    if len(S) < t.rows_per_dimension * k:
         return moments(Y, weights, center)
+    some, w = rows_for_all(w, max(t.first_rows, t.rows_per_direction * k))
+    S = S[some]
     P = pair_projections(S, w, tuning().scatter_pairs, rng)
     half = outlyingness(P, w).nearest_half(w)
     for _ in range(tuning().rounds):
