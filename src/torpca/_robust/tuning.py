@@ -52,9 +52,9 @@ class Tuning:
     """Concentration steps from each half."""
 
     # ---- location and scale
-    within: float = 3.0
+    within: float = 2.8
     """Standard deviations within which numbers have a say in their location and scale."""
-    side: float = 0.8
+    side: float = 0.85
     """Share of each side of the numbers by which its spread is read: with a half, equal numbers in
     the midst of the others would be most of it."""
     rounds: int = 25
@@ -65,8 +65,6 @@ class Tuning:
     """Standard deviations at which the tail begins that is compared with the Gaussian one."""
     significance: float = 4.0
     """Standard deviations by which the tail must hold more rows than it should."""
-    about: float = 1.2
-    """Cubed roots of squares are Gaussian only about: their tail may hold this many times more."""
     farthest: float = 7.0
     """Cut-off of rows that show no such excess: one row in 10^12 is beyond it by chance."""
     least: float = 2.5
@@ -94,7 +92,7 @@ class Tuning:
     tilt: float = 1.3
     """Rows between the stricter and the wider cut-offs stay out if together they leave the subspace
     this many times more than noise does."""
-    inside: float = 0.75
+    inside: float = 0.85
     """Share of the rows near the subspace from which their scatter inside it is found."""
     scatter_pairs: int = 100
     """Directions along which the least outlying half inside the subspace is looked for."""

@@ -181,19 +181,9 @@ def reweighted(
 ) -> tuple[Floats, Floats]:
     """Location and scale of the numbers within a few standard deviations, until they settle.
 
-    The tightest half is a fine start and a poor answer: with 45 % of bad rows it is nearly all
-    of the good ones, and its standard deviation is multiplied as if it were half of them.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (q, m)
-        Numbers, a line each.
-    w : ndarray of shape (m,)
-        Their weights, the same in each line.
-    location, scale : ndarray of shape (q,)
-        Where to start.
-    settled : float
-        Share of location and scale by which they may move in the end.
+    Of lines Y (q, m) with weights w (m,), from a start (q,), until they move by no more than a
+    share `settled`. The tightest half is a fine start and a poor answer: with 45 % of bad rows it
+    is nearly all of the good ones, and its standard deviation is multiplied as if it were half.
     """
     tightest = location, scale
     for _ in range(tuning().rounds):

@@ -18,8 +18,8 @@ def cutoff(z: Floats, weights: Floats) -> float:
     """Standard deviations from which on rows have no weight, given those of rows, `z` (n,).
 
     As many of the farthest rows are dropped as the tail holds more than that of a Gaussian law, at
-    the place where the excess is largest (Gervini and Yohai 2002). An excess that chance explains
-    is none: clean rows keep all of their weight. Rows beyond `farthest` are dropped in any case,
+    the place where the excess is largest (Gervini and Yohai 2002). An excess that chance explains,
+    by the law of Poisson, is none: clean rows keep all of their weight. Rows beyond `farthest` are dropped in any case,
     and are no reason to doubt the others.
     """
     t = tuning()
@@ -29,7 +29,7 @@ def cutoff(z: Floats, weights: Floats) -> float:
     tail = int(np.searchsorted(s, t.tail))
     beyond = np.cumsum(w[::-1])[::-1][tail:]
     expected = float(np.sum(w)) * ndtr(-s[tail:])
-    clear = gammainc(beyond, t.about * expected) < ndtr(-t.significance)
+    clear = gammainc(beyond, expected) < ndtr(-t.significance)
     if not clear.any():
         return t.farthest
     drop = float(np.max((beyond - expected)[clear]))
@@ -71,7 +71,7 @@ def free_part(h: Array, keep: Array, xp: Any = np) -> Array:
     A row of leverage h that has a part in the fit pulls the subspace towards itself: 1 - h is left;
     one that has none shows the subspace's own error: 1 + h.
     """
-    return xp.clip(1.0 - keep * h, 1e-3, None) * (1.0 + (1.0 - keep) * h)
+    return xp.clip(1.0 - keep * h, EQUAL, None) * (1.0 + (1.0 - keep) * h)
 
 
 def n_next(n_rows: int, n_features: int, rank: int) -> int:
