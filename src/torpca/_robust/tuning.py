@@ -92,7 +92,7 @@ class Tuning:
     tilt: float = 1.3
     """Rows between the stricter and the wider cut-offs stay out if together they leave the subspace
     this many times more than noise does."""
-    inside: float = 0.85
+    inside: float = 0.75
     """Share of the rows near the subspace from which their scatter inside it is found."""
     scatter_pairs: int = 100
     """Directions along which the least outlying half inside the subspace is looked for."""

@@ -46,7 +46,9 @@ def outlyingness(P: Floats, weights: Floats) -> Outlyingness:
     least = EQUAL * np.minimum(np.max(np.abs(P), axis=0), LONGEST)
     inner = np.maximum(lines.inner, np.where(least > 0, least, 1.0))
     side = np.where(lines.inner > least, np.maximum(inner, lines.side), inner)
-    return Outlyingness(*(np.max(away * (1 / scale), axis=1, initial=0.0) for scale in (side, inner)))
+    return Outlyingness(
+        *(np.max(away * (1 / scale), axis=1, initial=0.0) for scale in (side, inner))
+    )
 
 
 def pair_projections(Z: Floats, weights: Floats, count: int, rng: np.random.Generator) -> Floats:
@@ -79,7 +81,7 @@ def axes_of_extreme_kurtosis(
         left, _, right = np.linalg.svd(weighted @ (on * on * on) - 3 * M)
         M, old = left @ right, M
         # An axis is the same whichever way it points.
-        if np.min(np.abs(np.sum(M * old, axis=0))) > 1 - 1e-4:
+        if np.min(np.abs(np.sum(M * old, axis=0))) > 1 - EQUAL**0.5:
             break
     kurtosis = np.sum(share * np.square(np.square(core @ M)), axis=0)
     return Y @ M, kurtosis

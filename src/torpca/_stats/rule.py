@@ -19,8 +19,8 @@ def cutoff(z: Floats, weights: Floats) -> float:
 
     As many of the farthest rows are dropped as the tail holds more than that of a Gaussian law, at
     the place where the excess is largest (Gervini and Yohai 2002). An excess that chance explains,
-    by the law of Poisson, is none: clean rows keep all of their weight. Rows beyond `farthest` are dropped in any case,
-    and are no reason to doubt the others.
+    by Poisson's law, is none: clean rows keep all of their weight. Rows beyond `farthest` are
+    dropped in any case, and are no reason to doubt the others.
     """
     t = tuning()
     there = (z < t.farthest) & (weights > 0)
