@@ -26,8 +26,8 @@ class Lines:
     side: Floats
     """Spread of the tighter of the two sides about the location.
 
-    Half of the rows on one point, in the midst of the others, shrink `inner` to nothing; half of
-    them far out on one side do not stretch this one.
+    Half of the rows on one point amid the others shrink `inner` to nothing and leave this; half of
+    them far out on one side do not stretch it.
     """
 
 
@@ -77,17 +77,15 @@ def _tighter_side(S: Floats, w: Floats, mass: Floats, location: Floats) -> Float
         np.count_nonzero(below, axis=1)
         for below in (mass <= goals[0][:, None], mass < goals[1][:, None])
     )
-    lines, most = np.arange(len(S)), S.shape[1] - 1
-    left, right = S[lines, np.minimum(left, most)], S[lines, np.minimum(right, most)]
-    tighter: Floats = np.minimum(location - left, right - location) / norm.ppf((1 + share) / 2)
+    ends = np.minimum(np.stack((left, right), axis=1), S.shape[1] - 1)
+    away = np.abs(np.take_along_axis(S, ends, axis=1) - location[:, None])
+    tighter: Floats = np.min(away, axis=1) / norm.ppf((1 + share) / 2)
     return tighter
 
 
 @lru_cache(maxsize=4096)
 def window_consistency(share: float) -> float:
     """Variance of Gaussian numbers over that of their central `share`."""
-    if share >= 1.0:
-        return 1.0
     return share / float(chi2.cdf(chi2.ppf(share, 1), 3))
 
 

@@ -131,10 +131,8 @@ class Rule:
         of residuals have in common.
         """
         residual = Spread.of(R, weights, settled, common)
-        found = Cutoffs(residual=cutoff(residual.z(R), weights))
-        found = found.tightened(cuts) if cuts is not None else found
-        nothing = np.zeros(0)
-        return cls(residual, Along(nothing, nothing), found)
+        found = Cutoffs(residual=cutoff(residual.z(R), weights)).tightened(cuts or Cutoffs())
+        return cls(residual, Along.silent(0), found)
 
     def with_next(self, P: Floats, near: Floats, settled: float = SETTLED) -> Rule:
         """The same with the next directions, given projections P (n, q) and weights `near` (n,)."""
@@ -153,11 +151,9 @@ class Rule:
         """Weight (n,) by the residual alone."""
         return taper(self.residual.z(R), self.cuts.residual)
 
-    def beside(self, P: Floats) -> Floats:
-        """Weight (n,) by the place along the next directions alone."""
-        if not np.isfinite(self.cuts.along):
-            return np.ones(len(P))
-        return taper(self.along.z(P), self.cuts.along)
+    def beside(self, P: Array, xp: Any = np) -> Array:
+        """Weight (n,) by the place along the next directions alone, in any library."""
+        return taper(self.along.z(P, xp), self.cuts.along, xp)
 
     def weights(self, xp: Any, squares: Array, P: Array) -> tuple[Array, Array]:
         """`near`, and that times `beside`, in any library, of a fit that is not exact.
@@ -165,6 +161,4 @@ class Rule:
         Given squares of studentised residuals.
         """
         near = taper(self.residual.z_of_squares(squares, xp), self.cuts.residual, xp)
-        if not np.isfinite(self.cuts.along):
-            return near, near
-        return near, near * taper(self.along.z(P, xp), self.cuts.along, xp)
+        return near, near * self.beside(P, xp)

@@ -23,16 +23,11 @@ class Scatter:
     covariance: Floats
     weights: Floats
     spread: Spread
-    """How the good rows' distances spread that the covariance, as it was before the correction
-    for Gaussian rows, gives them."""
+    """Of the good rows' distances by the covariance before its correction for Gaussian rows."""
 
 
 def robust_scatter(
-    Y: Floats,
-    weights: Floats,
-    center: bool,
-    rng: np.random.Generator,
-    settled: float = EQUAL,
+    Y: Floats, weights: Floats, center: bool, rng: np.random.Generator, settled: float = EQUAL
 ) -> Scatter:
     """Scatter of the scores Y (n, k) of most rows, by their `weights` (n,).
 
@@ -62,11 +57,7 @@ def robust_scatter(
 
 
 def tightest_half(
-    Y: Floats,
-    weights: Floats,
-    center: bool,
-    rng: np.random.Generator,
-    share: float = 0.5,
+    Y: Floats, weights: Floats, center: bool, rng: np.random.Generator, share: float = 0.5
 ) -> tuple[Floats, Floats]:
     """Centre and covariance of the tightest half, or another `share`, of the rows Y (n, k).
 
