@@ -19,7 +19,6 @@ from torpca._robust.concentration import Candidate
 from torpca._robust.leverage import Leverage
 from torpca._robust.subspace import Subspace
 from torpca._robust.tuning import Tuning, tuned
-from torpca._stats.rule import Cutoffs
 
 # Numbers that are measured from another point than zero.
 MEASURED_FROM = {
@@ -100,11 +99,6 @@ def as_it_is(fit: Subspace, keep: Any) -> Subspace:
     return fit
 
 
-def itself(cuts: Cutoffs) -> Cutoffs:
-    """Cut-offs as they are."""
-    return cuts
-
-
 def scaled(name: str, factor: float) -> Any:
     """The value of a number of `Tuning` when it, or its distance from a point, is multiplied."""
     value, origin = getattr(Tuning(), name), MEASURED_FROM.get(name, 0.0)
@@ -118,7 +112,7 @@ def scaled(name: str, factor: float) -> Any:
 OFF = (
     Change('candidate "strict"', "off", without_strict),
     Change('candidate "side"', "off", partial(tuned, n_axes=0)),
-    Change('candidate "subsets"', "off", partial(tuned, subset_rank=0)),
+    Change('candidate "subsets"', "off", partial(tuned, n_subsets=0)),
     Change("end where noise is left", "off", partial(replaced, start, "leaves_noise", never)),
     Change("choice", "off", partial(tuned, majority=2.0)),
     Change("choice: majority", "off", partial(tuned, majority=0.0)),
@@ -132,7 +126,6 @@ OFF = (
     Change("tilt", "off", partial(tuned, tilt=np.inf)),
     Change("anchor", "off", partial(replaced, loop, "draws_away", never)),
     Change("common square", "off", partial(replaced, Subspace, "with_common", as_it_is)),
-    Change("widened cut-offs", "off", partial(replaced, Cutoffs, "widened", itself)),
     Change("next directions", "off", partial(tuned, n_next=0)),
     Change("limit on copies", "off", partial(tuned, most_copies=np.inf)),
 )

@@ -16,11 +16,11 @@ from torpca import OutlierRobustPCA
 from torpca._robust import algorithm, choice, loop, start
 from torpca._robust.part import draw_part
 from torpca._robust.rank import RankRule
+from torpca._robust.rule import Cutoffs
 from torpca._robust.start import rank_of_half
 from torpca._robust.subspace import Subspace
 from torpca._robust.tuning import Tuning, tuned, tuning
 from torpca._sources import as_source
-from torpca._stats.rule import Cutoffs
 from torpca.datasets import make_outlier_subspace
 
 EVERY = {"pairs", "strict", "side", "subsets"}

@@ -5,7 +5,7 @@ import pytest
 
 from torpca import OutlierRobustPCA
 from torpca._answer import answer
-from torpca._stats.cusum import (
+from torpca._cusum import (
     DECISION,
     REFERENCE,
     RUN_LENGTH,

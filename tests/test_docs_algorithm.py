@@ -77,7 +77,7 @@ def test_the_numbers_on_the_page_are_those_of_the_code():
         f"k up to {t.subset_rank}",
         f"{t.n_subsets} subspaces",
         f"s >= {t.tail:g}",
-        f"+ {t.significance:g} sqrt(G(s))",
+        f"< Phi(-{t.significance:g})",
         f"the cut-off c is {t.farthest:g}",
         f"`t = (z - {t.taper:g} c) / ({1 - t.taper:.1g} c)`",
         f"at least {t.least:g} for residuals and {t.least_along:g} along",

@@ -6,14 +6,14 @@ from scipy.stats import chi2
 
 from benchmarks.clean import new_line
 from torpca import OutlierRobustPCA
-from torpca._stats.law import Cumulants, chi_squared, common_limit, hotelling, within_fit
-from torpca._stats.leave_out import (
+from torpca._robust.law import Cumulants, chi_squared, common_limit, hotelling, within_fit
+from torpca._robust.leave_out import (
     Spectrum,
     deleted_coordinates,
     leave_out,
     principal_coordinates,
 )
-from torpca._stats.limits import (
+from torpca._robust.limits import (
     Limits,
     clear_of_ties,
     error_of_fit,

@@ -11,7 +11,7 @@ from benchmarks import clean
 from tests._shared import warnings_of
 from torpca import OutlierRobustPCA
 from torpca._core.gram import top_of_gram
-from torpca._stats.lines import describe_lines
+from torpca._robust.lines import describe_lines
 from torpca.metrics import subspace_error
 
 # ---- clean rows on both sides of every border --------------------------------------------------

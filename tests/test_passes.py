@@ -18,11 +18,11 @@ from torpca._robust.loop import State, settle_on_part
 from torpca._robust.part import draw_part
 from torpca._robust.passes import OfTable, begin_passes, reference_of
 from torpca._robust.rank import RankRule
+from torpca._robust.rule import Cutoffs
+from torpca._robust.spread import Spread
 from torpca._robust.start import find_start
 from torpca._robust.tuning import ROUGHLY, tuned, tuning
 from torpca._sources.base import to_numpy
-from torpca._stats.rule import Cutoffs
-from torpca._stats.spread import Spread
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 

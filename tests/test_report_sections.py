@@ -11,6 +11,7 @@ from tests.test_report import data_of, unpacked
 from torpca import OutlierRobustPCA
 from torpca._answer import answer
 from torpca._causes import IN_LINE, MANY, NOT_EXPLAINED, Cause
+from torpca._cusum import Reference
 from torpca._provenance import Baseline, Provenance
 from torpca._report import report_html, words
 from torpca._report.drift import baseline_words, distance_words, shift_words, shifts
@@ -22,7 +23,6 @@ from torpca._report.places import places_of
 from torpca._report.plain import plain_words
 from torpca._report.rows import DETAILS, drawn_rows
 from torpca._report.values import is_curve, values_payload
-from torpca._stats.cusum import Reference
 from torpca._words import figures
 
 

@@ -9,28 +9,27 @@ from scipy.stats import chi2
 from torpca._core.moments import KeptMoments, KeptRowGram
 from torpca._core.subspace import SubspaceFinder
 from torpca._estimators.scale import feature_scales
-from torpca._robust.part import draw_part
-from torpca._robust.rank import RankRule, choose_rank
-from torpca._robust.start import find_start
-from torpca._robust.tuning import tuned, tuning
-from torpca._sources import Weighted, as_source
-from torpca._stats.along import Along
-from torpca._stats.copies import capped
-from torpca._stats.cutoffs import cutoff, cutoff_of_largest, nearest, of_largest, taper
-from torpca._stats.groups import axes_of_extreme_kurtosis, best_split
-from torpca._stats.lines import (
+from torpca._robust.draw import capped
+from torpca._robust.lines import (
     describe_lines,
     few_numbers,
     weighted_quantile,
     weights_of_nearest,
 )
-from torpca._stats.outlyingness import (
+from torpca._robust.outlyingness import (
+    axes_of_extreme_kurtosis,
+    best_split,
     outlyingness,
     pair_projections,
 )
-from torpca._stats.rule import Cutoffs, Rule
-from torpca._stats.scatter import mahalanobis, robust_scatter, tightest_half
-from torpca._stats.spread import Spread, common_square
+from torpca._robust.part import draw_part
+from torpca._robust.rank import RankRule, choose_rank
+from torpca._robust.rule import Cutoffs, Rule, cutoff, cutoff_of_largest, nearest, of_largest, taper
+from torpca._robust.scatter import mahalanobis, robust_scatter, tightest_half
+from torpca._robust.spread import Along, Spread, common_square
+from torpca._robust.start import find_start
+from torpca._robust.tuning import tuned, tuning
+from torpca._sources import Weighted, as_source
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 
@@ -42,21 +41,21 @@ def rng():
 # ---- lines -------------------------------------------------------------------------------------
 
 
-def tightest_window(values):
-    """Mean and variance of the tightest window of more than half of the values, by trying all."""
+def shortest_window(values):
+    """Mean and variance of the shortest window of more than half of the values, by trying all."""
     v = np.sort(values)
     h = len(v) // 2 + 1
     windows = [v[i : i + h] for i in range(len(v) - h + 1)]
-    best = min(windows, key=np.var)
+    best = min(windows, key=np.ptp)
     return np.mean(best), np.var(best)
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(5, 60), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 1e4, 1e-3]))
-def test_tightest_half_is_the_one_found_by_trying_all(n, seed, size):
+def test_shortest_half_is_the_one_found_by_trying_all(n, seed, size):
     values = size * np.random.default_rng(seed).standard_normal(n)
     lines = describe_lines(values[:, None], np.ones(n))
-    mean, variance = tightest_window(values)
+    mean, variance = shortest_window(values)
     share = (n // 2 + 1) / n
     factor = share / chi2.cdf(chi2.ppf(share, 1), 3) * few_numbers(n) ** 2
     assert lines.location[0] == pytest.approx(mean, abs=1e-9 * size)
@@ -95,7 +94,7 @@ def test_two_in_five_far_numbers_do_not_reach_location_or_scale(far):
 def test_a_heap_in_the_middle_shrinks_one_scale_and_not_the_other():
     values = np.append(rng().standard_normal(550), np.zeros(450))
     lines = describe_lines(values[:, None], np.ones(1000))
-    assert lines.inner[0] < 0.1
+    assert lines.inner[0] < 0.15
     assert lines.side[0] > 0.5
 
 
@@ -244,8 +243,8 @@ def test_rows_off_an_exact_subspace_are_the_most_outlying():
     Z = rng().standard_normal((200, 3)) @ V[:, :3].T
     Z[:80] += 1e-3 * rng().standard_normal((80, 8))
     found = outlyingness(Z @ V, np.ones(200))  # along and across the subspace
-    assert np.all(found.off[80:] == 0)
-    assert np.all(found.off[:80] > 0)
+    assert np.all(found.distance[80:] < 10)
+    assert np.all(found.distance[:80] > 1e3)
     assert not found.nearest_half(np.ones(200))[:80].any()
 
 
@@ -253,7 +252,7 @@ def test_the_nearest_half_weighs_half():
     weights = rng().integers(1, 5, 100).astype(float)
     found = outlyingness(rng().standard_normal((100, 20)), weights)
     half = found.nearest_half(weights)
-    assert 0.4 < half.sum() / weights.sum() <= 0.5 + 1e-12
+    assert 0.5 <= half.sum() / weights.sum() < 0.6
     assert found.distance[half > 0].max() <= found.distance[half == 0].min()
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests._shared import part_of
 from torpca._robust import concentration
+from torpca._robust.draw import merged_copies
 from torpca._robust.rank import RankRule
 from torpca._robust.start import find_start
 from torpca._robust.tuning import tuning
-from torpca._stats.copies import merged_copies
 from torpca.datasets import make_outlier_subspace
 
 

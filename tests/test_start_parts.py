@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from torpca._core.gram import near_top_of_gram, top_of_gram
 from torpca._core.subspace import subspace_change
-from torpca._stats.draw import some_rows
-from torpca._stats.lines import reweighted, rows_for_all
+from torpca._robust.draw import some_rows
+from torpca._robust.lines import reweighted, rows_for_all
 
 SEEDS = st.integers(0, 2**32 - 1)
 

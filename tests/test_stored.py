@@ -9,7 +9,7 @@ from tests.test_summary import N, reference, table
 from torpca import as_source
 from torpca._robust.measure import Summary, measure
 from torpca._robust.reference import Reference
-from torpca._stats.spread import Spread
+from torpca._robust.spread import Spread
 
 stored = pytest.importorskip("torpca._core.stored")
 

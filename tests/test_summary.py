@@ -16,10 +16,10 @@ from torpca import as_source
 from torpca._core.measure import product
 from torpca._robust.measure import Summary, distances, measure
 from torpca._robust.reference import Inside, Reference
-from torpca._stats.along import Along
-from torpca._stats.rule import Cutoffs, Rule
-from torpca._stats.scatter import FAR_OUT, consistency
-from torpca._stats.spread import Spread
+from torpca._robust.rule import Cutoffs, Rule
+from torpca._robust.scatter import consistency
+from torpca._robust.spread import Along, Spread
+from torpca._robust.tuning import tuning
 from torpca.datasets import make_outlier_subspace
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -101,7 +101,7 @@ def by_formulas(X, at, before, counts):
     part = counts * keep
     y = Y[:, :k] - at.inside.center
     out = np.sqrt(np.sum(y * np.linalg.solve(at.inside.shrink * at.inside.covariance, y.T).T, 1))
-    u = part * falls(z_of(out, at.inside.spread), FAR_OUT)
+    u = part * falls(z_of(out, at.inside.spread), tuning().far_out)
     Y1 = np.column_stack([Y, np.ones(len(X))])
     inner = np.column_stack([Y[:, :k], np.ones(len(X))])
     sums = Summary(
@@ -178,7 +178,7 @@ def test_sums_tell_mean_gram_matrix_and_scatter(centered):
     Y = (X - at.mean) @ at.V[:, :K]
     y = Y - at.inside.center
     out = np.sqrt(np.sum(y * np.linalg.solve(at.inside.shrink * at.inside.covariance, y.T).T, 1))
-    u = part * falls(z_of(out, at.inside.spread), FAR_OUT)
+    u = part * falls(z_of(out, at.inside.spread), tuning().far_out)
     inside = found.inside(at)
     center = u @ Y / np.sum(u) if centered else np.zeros(K)
     spread = ((Y - center) * u[:, None]).T @ (Y - center) / (np.sum(u) - centered)

@@ -9,11 +9,11 @@ from tests._shared import part_of
 from torpca import OutlierRobustPCA
 from torpca._options import Options
 from torpca._robust.leverage import Leverage, tilts
+from torpca._robust.lines import rms_of_half
 from torpca._robust.loop import Found, State, draws_away, weigh
 from torpca._robust.rank import RankRule
 from torpca._robust.subspace import subspace_of
 from torpca._robust.tuning import ROUGHLY
-from torpca._stats.lines import rms_of_half
 from torpca.datasets import make_outlier_subspace
 from torpca.metrics import subspace_error
 

@@ -14,6 +14,7 @@ from torpca._advice import LOOKED_AT, advice
 from torpca._bands import is_profile, named_bands
 from torpca._causes import Cause, causes
 from torpca._core.loop import Iteration
+from torpca._cusum import Reference, reference_by_law, reference_of
 from torpca._estimators.limits import UNKNOWN
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._estimators.stability import Stability
@@ -27,12 +28,11 @@ from torpca._missing_cells import MissingCells, missing_cells, none_missing
 from torpca._names import feature_names
 from torpca._ordinary import largest_angle, ordinary_flags, ordinary_pca
 from torpca._provenance import Baseline, Provenance
+from torpca._robust.limits import error_of_fit
 from torpca._robust.rank import RankChoice
 from torpca._shares import signed_shares
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
-from torpca._stats.cusum import Reference, reference_by_law, reference_of
-from torpca._stats.limits import error_of_fit
 from torpca._usual import Usual, usual_values
 
 # Flagged rows, the most extreme, for which shares of all features are kept: so many of them, fewer

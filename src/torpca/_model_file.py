@@ -21,9 +21,9 @@ from torpca._atomic import atomic_write
 from torpca._core.loop import Iteration
 from torpca._estimators.robust import OutlierRobustPCA
 from torpca._estimators.stability import Refit, Stability
+from torpca._robust.limits import error_of_fit
 from torpca._robust.rank import RankChoice
 from torpca._sources.base import to_numpy
-from torpca._stats.limits import error_of_fit
 
 FORMAT, VERSION = "torpca model", 5
 # Fitted attributes that are stored as they are, one array of (n_components,) each.

@@ -9,9 +9,9 @@ import numpy as np
 from torpca._core.problem import check_finite
 from torpca._core.subspace import RESIDUAL_ULPS, Fit, SubspaceFinder
 from torpca._estimators.origin import far_origin
+from torpca._robust.limits import fitted_limits
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Floats, Mask
-from torpca._stats.limits import fitted_limits
 from torpca.metrics import principal_angles
 
 # Coordinates beyond this are drawn here: what no float can hold is nowhere.

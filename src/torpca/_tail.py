@@ -9,8 +9,8 @@ from scipy.special import chdtrc, chdtri, fdtrc, fdtri
 from sklearn.utils.validation import check_is_fitted
 
 from torpca._estimators.robust import OutlierRobustPCA
+from torpca._robust.limits import level_of
 from torpca._sources.base import Floats
-from torpca._stats.limits import level_of
 
 
 def tail_probability(model: OutlierRobustPCA, X: Any, *, reference: Any = None) -> Floats:

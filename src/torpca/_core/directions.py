@@ -10,7 +10,7 @@ from torpca._core.subspace import RESOLVED
 from torpca._sources.base import Floats
 
 # Variances below this share of the largest are rounding.
-ROUNDING = 1e-14
+ROUNDING = 1e-13
 
 
 def top_directions(B: Floats, rank: int, *, sharp: bool = False) -> tuple[Floats, Floats]:

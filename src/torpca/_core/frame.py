@@ -14,6 +14,8 @@ from torpca._sources.base import Floats, Mask
 SMALLEST, LARGEST = 1e-100, 1e100
 # A row this many times longer than every kept row ranks first whatever its exact length.
 FAR = 2.0**400
+# Rows of size one beside which others are longer than this are shortened: powers of them are added.
+SHORTENED = 2.0**200
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from torpca._core.frame import Frame, frame_of_size
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
+# Coordinates in a span come from products of the rows: they have half of the digits.
+SPAN_EPS = 1e-9
 # Products of rows of unit length that add less than this lie in the span of the others.
 SPANNED = 1e-13
 

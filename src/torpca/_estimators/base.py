@@ -23,9 +23,9 @@ from torpca._estimators.html import NotebookSummary
 from torpca._estimators.labels import Labels
 from torpca._estimators.subspace import FittedSubspace
 from torpca._missing.completion import Completion
+from torpca._robust.limits import Limits, clear_of_ties
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
-from torpca._stats.limits import Limits, clear_of_ties
 
 
 class RobustSubspaceEstimator(

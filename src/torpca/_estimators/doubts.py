@@ -10,9 +10,9 @@ import numpy as np
 from torpca._estimators.settled import still_moving
 from torpca._estimators.stability import Probe
 from torpca._robust.describe import RobustFit
+from torpca._robust.outlyingness import axes_of_extreme_kurtosis, best_split
 from torpca._robust.start import Start
 from torpca._sources.base import Floats, Mask
-from torpca._stats.groups import axes_of_extreme_kurtosis, best_split
 from torpca._words import counted, whole
 
 # With fewer rows in agreement than this, those that disagree could as well be the good ones.

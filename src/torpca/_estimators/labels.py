@@ -16,9 +16,9 @@ from torpca._core.subspace import RESIDUAL_ULPS
 from torpca._estimators.limits import UNKNOWN as UNKNOWN
 from torpca._estimators.limits import FittedLimits
 from torpca._missing.completion import unjudged
+from torpca._robust.limits import clear_of_ties
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Array, Floats, Rows, place
-from torpca._stats.limits import clear_of_ties
 
 
 class Distances(NamedTuple):

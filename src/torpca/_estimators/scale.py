@@ -8,11 +8,11 @@ import numpy as np
 
 from torpca._core.moments import weighted_total
 from torpca._core.problem import check_finite
+from torpca._robust.draw import some_rows
+from torpca._robust.lines import EQUAL, describe_lines
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Array, Floats, Rows, place
 from torpca._sources.views import Zeroed
-from torpca._stats.draw import some_rows
-from torpca._stats.lines import EQUAL, describe_lines
 
 # Rows looked at: scales to two percent. Fewer if they are long, to hold no more numbers than this.
 SCALE_ROWS, FEWEST_ROWS, MOST_NUMBERS = 2000, 100, 2**26

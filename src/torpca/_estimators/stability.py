@@ -12,10 +12,10 @@ import numpy.typing as npt
 from torpca._options import Options
 from torpca._robust.algorithm import robust_fit
 from torpca._robust.describe import RobustFit
+from torpca._robust.draw import some_rows
 from torpca._robust.rank import RankRule
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, Mask
-from torpca._stats.draw import some_rows
 
 # Rows on which fits are repeated: so many, fewer if they are long, to hold no more numbers than
 # this, ...

@@ -10,10 +10,10 @@ from scipy.stats import norm
 
 from torpca._missing.completion import Completion, in_pieces
 from torpca._missing.one_step import medians, weights_if_any
+from torpca._robust.draw import some_rows
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Mask, Rows, place, to_numpy
 from torpca._sources.views import View
-from torpca._stats.draw import some_rows
 
 # Standard deviations beyond which a cell is bad: one good cell in two thousand is.
 CUT = 3.5

@@ -19,11 +19,11 @@ from torpca._missing.start import first_completion
 from torpca._options import Options
 from torpca._robust.algorithm import robust_fit
 from torpca._robust.describe import RobustFit
+from torpca._robust.draw import some_rows
+from torpca._robust.limits import LEVEL
 from torpca._robust.rank import RankRule
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Array, Floats, Rows, place
-from torpca._stats.draw import some_rows
-from torpca._stats.limits import LEVEL
 from torpca._words import counted, figures
 
 # Looks at the cells by the model, at most, and share of them that may change in the end.

@@ -17,9 +17,9 @@ from torpca._missing.one_step import (
     robust_slopes,
     weights_if_any,
 )
+from torpca._robust.draw import some_rows
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, place, to_numpy
-from torpca._stats.draw import some_rows
 
 # Share of good cells within the cut-off.
 QUANTILE = 0.99

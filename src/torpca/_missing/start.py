@@ -8,9 +8,9 @@ from torpca._core.gram import top_of_gram
 from torpca._missing.completion import Completion
 from torpca._missing.em import settled
 from torpca._missing.one_step import weighted_medians
+from torpca._robust.draw import some_rows
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, Mask
-from torpca._stats.draw import some_rows
 
 # Rows from which it is found, and numbers in them at most, but so many rows in any case.
 ROWS, NUMBERS, FEWEST = 3000, 2**20, 300

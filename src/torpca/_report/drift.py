@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from torpca._answer import Answer
+from torpca._cusum import TO_DEVIATION
 from torpca._estimators.labels import UNKNOWN
 from torpca._report.encode import text
 from torpca._sources.base import Floats
-from torpca._stats.cusum import TO_DEVIATION
 from torpca._words import figures, percent, whole
 
 # Components in the table.

@@ -9,12 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._answer import Answer
-from torpca._report.controls import plot_tools
-from torpca._report.encode import packed, prose, short, text
-from torpca._report.places import Places, packed_places, places_of
-from torpca._report.rows import Drawn
-from torpca._sources.base import Floats
-from torpca._stats.cusum import (
+from torpca._cusum import (
     DECISION,
     FARTHEST,
     REFERENCE,
@@ -23,6 +18,11 @@ from torpca._stats.cusum import (
     alarms,
     upper_cusum,
 )
+from torpca._report.controls import plot_tools
+from torpca._report.encode import packed, prose, short, text
+from torpca._report.places import Places, packed_places, places_of
+from torpca._report.rows import Drawn
+from torpca._sources.base import Floats
 from torpca._words import counted, listed, whole
 
 # Points of a CUSUM on the page, and alarms that are named.

@@ -36,21 +36,22 @@ import numpy as np
 
 from torpca._core.frame import LARGEST, SMALLEST
 from torpca._core.problem import check_finite, check_sums
+from torpca._core.span import SPAN_EPS
 from torpca._options import Options
 from torpca._robust.choice import has_gap
 from torpca._robust.describe import RobustFit, describe, sharp_reference
+from torpca._robust.draw import some_rows
 from torpca._robust.leverage import tested_for_leverage
+from torpca._robust.lines import weighted_quantile
 from torpca._robust.loop import Settled, State, scores_weights, settle, settle_on_part
 from torpca._robust.part import Part, Places, draw_part, part_size
 from torpca._robust.passes import OfTable, begin_passes, reference_of
 from torpca._robust.start import Start, find_start
 from torpca._robust.subspace import beside
-from torpca._robust.tuning import ROUGHLY, SETTLED, TOLD_APART, tuning
+from torpca._robust.tuning import ROUGHLY, SETTLED, tuning
 from torpca._sources import RowSource, Scaled
 from torpca._sources.array import ArraySource
 from torpca._sources.base import Floats
-from torpca._stats.draw import some_rows
-from torpca._stats.lines import weighted_quantile
 
 
 def robust_fit(
@@ -119,7 +120,7 @@ def learned_whole(n_rows: int, n_features: int, options: Options) -> bool:
     """Whether all rows of a table are held in memory and learned from."""
     # One iteration is for the part, and one for all rows.
     at_once = options.trim is not None or options.max_iter == 1
-    return at_once or n_rows < tuning().worth_it * part_size(n_features, options.rank.given)
+    return at_once or n_rows < 2 * part_size(n_features, options.rank.given)
 
 
 def rows_to_start_with(options: Options) -> int:
@@ -155,4 +156,4 @@ def cannot_tell(part: Part, found: Settled) -> bool:
     """
     size = np.linalg.norm(part.Z, axis=1)
     middle = weighted_quantile(found.state.judged.fit.residuals, part.votes, 0.5)
-    return bool(0 < middle <= TOLD_APART * weighted_quantile(size, part.votes, 0.5))
+    return bool(0 < middle <= SPAN_EPS**0.5 * weighted_quantile(size, part.votes, 0.5))

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from torpca._robust.halves import without_long_rows
+from torpca._robust.lines import rms_of_half, weighted_quantile
 from torpca._robust.part import Part
 from torpca._robust.rank import RankChoice
+from torpca._robust.rule import Cutoffs, Rule, n_next
+from torpca._robust.spread import Along, Spread
 from torpca._robust.subspace import Subspace, subspace_of
-from torpca._robust.tuning import ROUGHLY, tuning
+from torpca._robust.tuning import ROUGHLY
 from torpca._sources.base import Floats
-from torpca._stats.along import Along
-from torpca._stats.lines import rms_of_half, weighted_quantile
-from torpca._stats.rule import Cutoffs, Rule, n_next
-from torpca._stats.spread import Spread
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,14 @@ class Candidate:
 
 
 def concentrated(part: Part, half: Floats, choice: RankChoice) -> Floats:
-    """Weights (m,) of the rows that agree after concentration steps from a half."""
+    """Weights (m,) of the rows that agree after two concentration steps from a half.
+
+    As many as FAST-MCD takes from each of its starts (Rousseeuw and Van Driessen 1999).
+    """
     keep = without_long_rows(part, half)
     if choice.rank >= np.count_nonzero(keep) - part.center:
         keep = part.votes  # half of them lie in so many directions whatever they are
-    for _ in range(tuning().steps):
+    for _ in range(2):
         keep = part.votes * judged(part, subspace_of(part, keep, choice.rank)).keep
     return keep
 

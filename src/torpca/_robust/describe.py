@@ -10,23 +10,21 @@ from torpca._core.loop import Iteration
 from torpca._core.moments import weighted
 from torpca._core.subspace import RESOLVED, SHARP, fix_signs, norm, polished
 from torpca._options import Options
+from torpca._robust.draw import some_rows
+from torpca._robust.leave_out import LeftOut, leave_out
+from torpca._robust.limits import Limits, fitted_limits
 from torpca._robust.loop import Settled
 from torpca._robust.measure import distances
 from torpca._robust.part import Part
 from torpca._robust.passes import reference_of
 from torpca._robust.rank import RankChoice
 from torpca._robust.reference import Reference
+from torpca._robust.rule import Rule, taper
 from torpca._robust.start import Start
 from torpca._robust.subspace import subspace_of
 from torpca._robust.tuning import SETTLED, tuning
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
-from torpca._stats.cutoffs import taper
-from torpca._stats.draw import some_rows
-from torpca._stats.leave_out import LeftOut, leave_out
-from torpca._stats.limits import Limits, fitted_limits
-from torpca._stats.rule import Rule
-from torpca._stats.scatter import FAR_OUT, PROBE_ROWS
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ def describe(
     keep = part.of_table(state.keep) if state.seen is None else state.seen.keep
     score, R = distances(source, at)
     # Limits come from some of many rows.
-    probe = some_rows(sample_weight, PROBE_ROWS, rng)
+    probe = some_rows(sample_weight, tuning().probe_rows, rng)
     counts = sample_weight[probe]
     if whole:
         z = part.of_table(at.rule.residual.z(state.judged.fit.studentised * part.unit))[probe]
@@ -122,7 +120,7 @@ def describe(
         good = counts * within_good(at.rule, keep[probe], z, counts)
     else:
         good = counts * part.of_table(state.judged.near)[probe]
-    far_out = at.inside.spread.z(score[probe] / np.sqrt(at.inside.shrink)) >= FAR_OUT
+    far_out = at.inside.spread.z(score[probe] / np.sqrt(at.inside.shrink)) >= tuning().far_out
     near = np.where((good > 0) & ~far_out, counts, 0.0)
     limits = fitted_limits(
         score[probe],

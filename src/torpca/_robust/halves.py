@@ -7,12 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from torpca._core.gram import top_of_gram
+from torpca._robust.lines import weighted_quantile, weights_of_nearest
+from torpca._robust.outlyingness import (
+    axes_of_extreme_kurtosis,
+    best_split,
+    outlyingness,
+    pair_projections,
+)
 from torpca._robust.part import Part
 from torpca._robust.tuning import EQUAL, LONGEST, tuning
 from torpca._sources.base import Floats
-from torpca._stats.groups import axes_of_extreme_kurtosis, best_split
-from torpca._stats.lines import weighted_quantile, weights_of_nearest
-from torpca._stats.outlyingness import outlyingness, pair_projections
 
 
 def least_outlying(part: Part, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -63,7 +67,7 @@ def nearest_to_subsets(part: Part, rank: int, rng: np.random.Generator) -> Itera
     through one of them, and with the good rows that happen to be near it make up a half.
     """
     t, Z, votes, center = tuning(), part.Z, part.votes, int(part.center)
-    if rank > t.subset_rank or rank >= min(Z.shape):
+    if t.n_subsets == 0 or rank >= min(Z.shape):
         return
     chance = np.cumsum(votes) / np.sum(votes)
     rows = np.searchsorted(chance[:-1], rng.random((t.n_subsets, rank + center)))

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torpca._core.directions import ROUNDING
 from torpca._robust.choice import has_gap
 from torpca._robust.concentration import Candidate, candidate, judged
 from torpca._robust.part import Part
+from torpca._robust.rule import cutoff, taper
+from torpca._robust.scatter import mahalanobis, tightest_half
+from torpca._robust.spread import Spread
 from torpca._robust.subspace import Subspace
-from torpca._robust.tuning import ROUGHLY, ROUNDING, tuning
+from torpca._robust.tuning import ROUGHLY, tuning
 from torpca._sources.base import Floats
-from torpca._stats.cutoffs import cutoff, taper
-from torpca._stats.scatter import mahalanobis, tightest_half
-from torpca._stats.spread import Spread
 
 
 @dataclass(frozen=True)

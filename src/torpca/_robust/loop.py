@@ -19,18 +19,17 @@ from torpca._options import Options
 from torpca._robust.choice import few_rows, less
 from torpca._robust.concentration import Judged, judged, weighed
 from torpca._robust.leverage import Leverage
+from torpca._robust.lines import rms_of_half
 from torpca._robust.measure import Measured
 from torpca._robust.part import Part
 from torpca._robust.rank import RankChoice
 from torpca._robust.reference import Inside
+from torpca._robust.rule import Rule, nearest, taper
+from torpca._robust.scatter import robust_scatter
 from torpca._robust.start import rank_of
 from torpca._robust.subspace import Subspace, subspace_of
 from torpca._robust.tuning import SETTLED, tuning
 from torpca._sources.base import Floats
-from torpca._stats.cutoffs import nearest, taper
-from torpca._stats.lines import rms_of_half
-from torpca._stats.rule import Rule
-from torpca._stats.scatter import robust_scatter
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,7 @@ def weigh(part: Part, found: Found, state: State, options: Options, accuracy: fl
         W = beside_of(fit.V, before.W)
     if options.trim is not None:
         now = trimmed(part, fit, options.trim)
-    elif before is not None and W is not None and state.steps >= tuning().most_steps:
+    elif before is not None and W is not None and state.steps >= tuning().rounds:
         now = weighed(part, fit, before.rule, W)
     else:
         now = judged(part, fit, None if before is None else before.rule.cuts, accuracy, W)

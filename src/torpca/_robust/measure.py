@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._robust.reference import Inside, Reference, weights_inside
+from torpca._robust.rule import free_part
+from torpca._robust.scatter import consistency
 from torpca._sources import RowSource
 from torpca._sources.base import MIN_BLOCK_ROWS, Array, Floats, Rows, picked, place, row_squares
 from torpca._sources.tall import tall_rmatmul
-from torpca._stats.rule import free_part
-from torpca._stats.scatter import consistency
 
 
 @dataclass(frozen=True)

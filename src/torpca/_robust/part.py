@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from torpca._core.frame import SHORTENED
 from torpca._core.span import Span, span_of
-from torpca._robust.tuning import DIGITS, LONG, tuning
+from torpca._robust.draw import capped, merged_copies
+from torpca._robust.tuning import DIGITS, tuning
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 from torpca._sources.digests import row_digests
-from torpca._stats.copies import capped, merged_copies
 
 Places = npt.NDArray[np.intp]
 
@@ -172,9 +173,9 @@ def _in_unit(Z: Floats, weights: Floats) -> tuple[Floats, float]:
     # A power of two: changing the unit changes no digit.
     exponent = int(np.frexp(unit if unit > 0 else np.min(size[size > 0]))[1])
     Z, size = np.ldexp(Z, -exponent), np.ldexp(size, -exponent)
-    long = size > LONG
+    long = size > SHORTENED
     if long.any():
-        Z[long] *= (LONG / size[long])[:, None]
+        Z[long] *= (SHORTENED / size[long])[:, None]
     return Z, float(np.ldexp(1.0, exponent))
 
 

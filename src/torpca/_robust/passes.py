@@ -17,12 +17,12 @@ from torpca._robust.loop import Found, Settled, State
 from torpca._robust.measure import Measured, measure
 from torpca._robust.part import Part, Places
 from torpca._robust.reference import Inside, Reference
+from torpca._robust.scatter import consistency, robust_scatter
+from torpca._robust.spread import Along
 from torpca._robust.subspace import beside
-from torpca._robust.tuning import tuning
+from torpca._robust.tuning import EQUAL, tuning
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
-from torpca._stats.along import Along
-from torpca._stats.scatter import consistency, robust_scatter
 
 
 def reference_of(part: Part, state: State, total: float, accuracy: float = 0.01) -> Reference:
@@ -120,7 +120,7 @@ class OfTable:
         """
         k, d, weight = at.rank, len(at.mean), now.summary.weight
         AV, t = now.summary.gram_times(at), tuning()
-        whole = weight > t.all_but_a_few * self.total
+        whole = weight >= self.total * (1 - EQUAL)
         aim = partial(goal, k=k, weight=weight, whole=whole, d=d, share=t.below_chance)
         if at.exact:  # one step of subspace iteration: there is nothing beyond
             V, theta = exact_directions(at.V[:, :k], AV[:, :k], at.s)

@@ -7,7 +7,8 @@ from numbers import Integral
 
 import numpy as np
 
-from torpca._robust.tuning import COMPARED, ROUNDING, tuning
+from torpca._core.directions import ROUNDING
+from torpca._robust.tuning import COMPARED, tuning
 from torpca._sources.base import Floats
 
 
@@ -64,7 +65,7 @@ def choose_rank(rule: RankRule, variances: Floats, n_rows: int | None = None) ->
     if rule.share is not None:
         return choice_of(by_share, "share", v)
     n_rows = t.rows_per_dimension * len(v) if n_rows is None else n_rows
-    most = min(t.most_by_gap, len(v) // 2, max(1, (n_rows // 2 - 1) // 2))
+    most = min(len(v) // 2, max(1, (n_rows // 2 - 1) // 2))
     if most >= 1:
         gaps = np.round(v[:most] / v[1 : most + 1], COMPARED)
         at = int(np.argmax(gaps))
@@ -83,7 +84,7 @@ def exact_rank(variances: Floats, n_rows: int) -> RankChoice | None:
     directions they spread in, and the one that is lost to their mean.
     """
     v = above_rounding(variances)
-    most = min(tuning().most_by_gap, len(variances) // 2, (n_rows - 1) // 2)
+    most = min(len(variances) // 2, (n_rows - 1) // 2)
     return None if v[0] == 0.0 or len(v) > most else choice_of(len(v), "exact", v)
 
 

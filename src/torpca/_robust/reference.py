@@ -9,12 +9,10 @@ import numpy as np
 
 from torpca._core.measure import Measure
 from torpca._core.subspace import EPS64, MEAN_ULPS, RESIDUAL_ULPS
+from torpca._robust.rule import Rule, taper
+from torpca._robust.spread import Spread
 from torpca._robust.tuning import ACCURATE, ACCURATE_SINGLE, tuning
 from torpca._sources.base import Array, Floats, place, row_squares
-from torpca._stats.cutoffs import taper
-from torpca._stats.rule import Rule
-from torpca._stats.scatter import FAR_OUT
-from torpca._stats.spread import Spread
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class Reference:
     @property
     def reach(self) -> float:
         """Squared distance inside, in units of `spread`, from which on rows may weigh less."""
-        z = tuning().taper * min(FAR_OUT, self.leverage_cut)
+        z = tuning().taper * min(tuning().far_out, self.leverage_cut)
         return self.inside.spread.at(z) ** 2
 
     def coordinates(self, k: int) -> Measure:
@@ -140,4 +138,4 @@ class Reference:
 def weights_inside(at: Reference, inner: Array, xp: Any) -> tuple[Array, Array]:
     """What squared distances inside take from a row's weight: in the subspace, in the scatter."""
     z = at.inside.spread.z_of_squares(inner, xp)
-    return taper(z, at.leverage_cut, xp), taper(z, FAR_OUT, xp)
+    return taper(z, at.leverage_cut, xp), taper(z, tuning().far_out, xp)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from torpca._robust.choice import best_of, leaves_noise, rival_of, rival_share, tighter
+from torpca._robust.codes import is_code
 from torpca._robust.concentration import Candidate, candidate, concentrated, judged
 from torpca._robust.halves import least_outlying, nearest_to_subsets, sides, without_long_rows
 from torpca._robust.part import Part
@@ -15,10 +16,6 @@ from torpca._robust.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._robust.subspace import beside, variances_of
 from torpca._robust.tuning import EQUAL, tuning
 from torpca._sources.base import Floats
-from torpca._stats.codes import is_code
-
-# How often the number of components may be chosen again by the rows that a fit keeps.
-MAX_CHOICES = 3
 
 
 @dataclass(frozen=True)
@@ -50,11 +47,10 @@ def find_start(
     `count` of them, and those that may be the best are compared on all of the part. Also returns
     another candidate that is as good, if there is one with other rows.
     """
-    t = tuning()
-    some = part.some(count) if len(part.Z) > t.worth_it * count else part
+    some = part.some(count) if len(part.Z) > 2 * count else part
     halves = least_outlying(some, rng)
     choice, ranks = rank_of_half(some, halves[0], rule), set[int]()
-    while choice.rank not in ranks and len(ranks) < MAX_CHOICES:
+    while choice.rank not in ranks:
         found = list(candidates(some, halves, choice, rng))
         best = best_of(found)
         ranks.add(choice.rank)
@@ -133,7 +129,9 @@ def _ranked(part: Part, half: Floats, rule: RankRule) -> Candidate:
     """A half concentrated with the number of components that its own rows ask for."""
     variances, n_rows = variances_of(part, half), int(np.count_nonzero(half))
     choice = choose_rank(rule, variances, 2 * n_rows)
-    for _ in range(MAX_CHOICES):
+    ranks = set[int]()
+    while choice.rank not in ranks:
+        ranks.add(choice.rank)
         now = candidate("", part, concentrated(part, half, choice), choice)
         if now.exact:
             break

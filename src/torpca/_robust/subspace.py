@@ -8,12 +8,12 @@ import numpy as np
 
 from torpca._core.directions import principal_variances, top_directions
 from torpca._core.gram import leading
+from torpca._core.span import SPAN_EPS
 from torpca._core.subspace import BLURRED, EPS64, RESIDUAL_ULPS
 from torpca._robust.part import Part
-from torpca._robust.tuning import SPAN_EPS
+from torpca._robust.rule import free_part
+from torpca._robust.spread import common_square
 from torpca._sources.base import Floats
-from torpca._stats.rule import free_part
-from torpca._stats.spread import common_square
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,6 @@ class Tuning:
     """Numbers in the part of many rows on which the fit settles first, ..."""
     part_rows: tuple[int, int] = (800, 5000)
     """... and the fewest and most rows of it."""
-    worth_it: float = 2.0
-    """A part is worth it of so many times as many rows."""
     most_copies: int = 10
     """A row that is there more often than this many times the middle one counts as that often."""
 
@@ -37,15 +35,20 @@ class Tuning:
     smallest_side: float = 0.3
     """Share of the rows that a side of such an axis must hold."""
     n_subsets: int = 200
-    """Subsets of as many rows as span a subspace that are tried, ..."""
-    subset_rank: int = 8
-    """... up to so many components: beyond, hardly one of them is all good."""
+    """Subsets of as many rows as span a subspace that are tried."""
     subset_finalists: int = 15
     """So many of them are looked at closely, ..."""
     subset_share: float = 0.58
     """... those to which this share of the rows is nearest (both_ways at 40 %)."""
-    steps: int = 2
-    """Concentration steps from each half."""
+
+    # ---- location and scale
+    within: float = 2.8
+    """Standard deviations within which numbers have a say in their location and scale."""
+    side: float = 0.85
+    """Share of each side of the numbers by which its spread is read: with a half, equal numbers in
+    the midst of the others would be most of it."""
+    rounds: int = 25
+    """Most steps of an iteration that settles, as a rule, in fewer: then what moves it stays."""
 
     # ---- cut-offs
     tail: float = 1.96
@@ -57,7 +60,9 @@ class Tuning:
     taper: float = 0.8
     """Share of the cut-off from which on a row loses weight."""
     n_next: int = 3
-    """Next principal directions, beyond the subspace, along which rows are looked at."""
+    """Next principal directions, beyond the subspace, along which rows are looked at, ..."""
+    rows_per_next: int = 3
+    """... if there are so many rows for each direction beyond it."""
 
     # ---- the choice between candidates
     majority: float = 0.51
@@ -84,45 +89,40 @@ class Tuning:
     """Without a gap: as many directions as explain this share of the variance, ..."""
     most_by_share: int = 20
     """... but no more than this many."""
-    most_by_gap: int = 50
-    """No gap is looked for beyond this many directions."""
 
     # ---- leverage
     tilt: float = 1.3
-    """Rows between the stricter and the wider cut-offs stay out if together they leave the subspace
-    this many times more than noise does."""
+    """Rows far out inside stay out if together they leave the subspace of the others this many
+    times more than noise does."""
     inside: float = 0.75
     """Share of the rows near the subspace from which their scatter inside it is found."""
     scatter_pairs: int = 100
     """Directions along which the least outlying half inside the subspace is looked for."""
     rows_per_dimension: int = 10
     """Fewer rows for each dimension than this have no half to spare."""
+    far_out: float = 4.5
+    """Standard deviations inside the subspace from which on a row has no part in the scatter."""
 
     # ---- the loop
-    most_steps: int = 30
-    """Iterations in which spreads and cut-offs are found anew."""
     same_subspace: float = 0.03
     """Sine of the angle by which a subspace may turn and stay the same for what was measured in it:
     the share of a direction's variance that it misses is at most its square."""
     below_chance: float = 0.2
     """Passes end when the subspace moves by less than this share of its own error by chance."""
-    all_but_a_few: float = 0.999
-    """From this share of the rows on all are good, and the goal is that of all rows."""
     weights_turn: float = 0.1
     """A change of the subspace changes the weights, and these the subspace by this share of it."""
     most_features: int = 700
     """Features up to which the part's Gram matrix stands in for that of all rows."""
 
     # ---- limits
+    probe_rows: int = 20_000
+    """Rows by which limits on the distances of all of them are found."""
     good: float = 5.5
     """Standard deviations of residuals within which a row counts in the limits."""
 
 
-# Numbers that differ by less are equal but for rounding: of projections, and of variances.
-EQUAL, ROUNDING = 1e-10, 1e-13
-# Coordinates in a span come from products of the rows: they have half of the digits, and residuals
-# must be this many times larger beside their rows to be told from that.
-SPAN_EPS, TOLD_APART = 1e-9, 1e-5
+# Numbers of a size of one that differ by less are equal but for rounding; sums of weights, too.
+EQUAL = 1e-10
 # Residuals are taken as differences of squares if that leaves them this accurate, also in float32,
 # where they only decide on weights.
 ACCURATE, ACCURATE_SINGLE = 1e-10, 1e-3
@@ -131,9 +131,8 @@ ACCURATE, ACCURATE_SINGLE = 1e-10, 1e-3
 DIGITS, COMPARED = 9, 6
 # Share of a spread by which it may move in the end, in the start and in the loop.
 ROUGHLY, SETTLED = 1e-3, 1e-11
-# Good rows are no longer than this, in the unit of the part; longer ones than the second are
-# shortened: their squares must not overflow.
-LONGEST, LONG = 1e3, 2.0**200
+# Good rows are no longer than this, in the unit of the part.
+LONGEST = 1e3
 
 _now = Tuning()
 

@@ -9,8 +9,8 @@ from scipy.stats import chi2, norm
 
 from torpca._core.problem import check_center, check_count, check_real
 from torpca._core.result import RobustSubspace
+from torpca._robust.lines import window_consistency
 from torpca._sources.base import Floats, Mask
-from torpca._stats.lines import window_consistency
 from torpca.rivals._adjusted import adjusted_limit, adjusted_outlyingness
 from torpca.rivals._concentration import ROUNDING, concentrate, distances_from, trimming
 from torpca.rivals._door import Progress, checked_table, hand_back

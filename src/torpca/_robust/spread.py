@@ -1,4 +1,4 @@
-"""How far distances from a subspace, or inside it, spread."""
+"""How far distances, and projections on a few directions, spread."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from torpca._sources.base import Array, Floats, cube_root
-from torpca._stats.lines import EQUAL, SETTLED, describe_lines, reweighted, weighted_quantile
+from torpca._robust.lines import located, weighted_quantile
+from torpca._robust.tuning import EQUAL, SETTLED
+from torpca._sources.base import Array, Floats, cube_root, place
 
 
 @dataclass(frozen=True)
@@ -19,10 +20,10 @@ class Spread:
     number (Wilson and Hilferty 1931).
     """
 
-    location: float
-    scale: float
+    location: float = 0.0
+    scale: float = 0.0
     """Zero when more than half of the distances are equal, most often zero: an exact fit."""
-    unit: float
+    unit: float = 1.0
     """Distances are measured in this unit."""
     common: float = 0.0
     """What is taken off each square, in squares of the unit."""
@@ -40,17 +41,12 @@ class Spread:
         r, w = (distances, weights) if counts.all() else (distances[counts], weights[counts])
         unit = weighted_quantile(r, w, 0.5)
         if unit == 0.0:
-            return cls(0.0, 0.0, 1.0)
+            return cls()
         common = common / unit / unit
-        y = _roots(r, unit, common)
-        line = describe_lines(y[:, None], w)
-        location, scale = float(line.location[0]), float(line.inner[0])
-        if scale <= EQUAL * abs(location):
-            return cls.of(distances, weights, settled) if common else cls(location, 0.0, unit)
-        found = reweighted(y[None], w, line.location, line.inner, settled)
-        # A heap of rows in the midst of the others is no measure of their spread.
-        scale = max(float(found[1][0]), float(line.side[0]))
-        return cls(float(found[0][0]), scale, unit, common)
+        location, scale = located(_roots(r, unit, common)[:, None], w, 1.0, settled)
+        if scale[0] == 0.0 and common:
+            return cls.of(distances, weights, settled)
+        return cls(float(location[0]), float(scale[0]), unit, common)
 
     @property
     def exact(self) -> bool:
@@ -61,7 +57,7 @@ class Spread:
         """Distances in standard deviations from their location; infinite off an exact fit."""
         y = _roots(distances, self.unit, self.common)
         if self.scale == 0.0:
-            return np.where(y <= self.location * (1 + 1e-6), 0.0, np.inf)
+            return np.where(y <= self.location * (1 + EQUAL**0.5), 0.0, np.inf)
         return (y - self.location) / self.scale
 
     def at(self, z: float) -> float:
@@ -104,3 +100,43 @@ def common_square(variances: Floats, total: float, n_directions: int, n_rows: fl
     two = max((two - one**2 / n) * n**2 / ((n - 1) * (n + 2)), one**2 / n_directions)
     three = (n**2 * three - 3 * (n + 1) * one * two - one**3) / (n**2 + 3 * n + 4)
     return one - two**2 / max(three, two**2 / one)
+
+
+@dataclass(frozen=True)
+class Along:
+    """Location and scale of most rows along the next principal directions, (q,) each."""
+
+    center: Floats
+    scale: Floats
+    """Infinite along directions that say nothing."""
+
+    @classmethod
+    def silent(cls, q: int) -> Along:
+        """Of `q` directions that say nothing."""
+        return cls(np.zeros(q), np.full(q, np.inf))
+
+    @classmethod
+    def of(cls, P: Floats, weights: Floats, settled: float = SETTLED) -> Along:
+        """From projections P (m, q) of rows on the directions, by the rows' `weights` (m,).
+
+        Bad rows whose residuals are no longer than those of good ones can tilt the subspace all the
+        same if they all point one way. Then that way is among the next principal directions: TORP-G
+        fits one direction more for this reason. Along it most rows are near zero.
+        """
+        there = weights > 0
+        if P.shape[1] == 0 or not there.any():
+            return cls.silent(P.shape[1])
+        S = P[there]
+        center, scale = located(S, weights[there], np.max(np.abs(S), axis=0), settled)
+        spread = scale > 0
+        return cls(np.where(spread, center, 0.0), np.where(spread, scale, np.inf))
+
+    def in_unit(self, unit: float) -> Along:
+        """The same of projections that are `unit` times these."""
+        return Along(self.center * unit, self.scale * unit)
+
+    def z(self, P: Array, xp: Any = np) -> Array:
+        """Largest standard deviations of each row along one of the directions."""
+        if P.shape[1] == 0:
+            return xp.zeros(P.shape[0], dtype=P.dtype)
+        return xp.max(xp.abs(P - place(xp, self.center, P)) * place(xp, 1 / self.scale, P), axis=1)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torpca._robust.law import Cumulants
 from torpca._sources.base import Floats
-from torpca._stats.law import Cumulants
 
 # Rows times directions times roots, at most, and the fewest rows that are left out, if there are
 # so many.

@@ -1,11 +1,23 @@
-"""Equal rows as one row."""
+"""Rows that stand for others: some drawn at random, and one for all that are equal."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
+
+
+def some_rows(weights: Floats, most: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Numbers of the rows of positive weight in their order, `most` of them if there are more.
+
+    They are drawn at random: rows in the order of time may have a period.
+    """
+    if len(weights) > most and weights.min() > 0:  # no list of all rows, which may be millions
+        return np.sort(rng.choice(len(weights), most, replace=False)).astype(np.intp)
+    there = np.flatnonzero(weights > 0)
+    return np.sort(rng.choice(there, most, replace=False)) if len(there) > most else there
 
 
 def merged_copies(Y: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -23,8 +35,8 @@ def merged_copies(Y: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def capped(counts: Floats) -> Floats:
     """Counts of different rows, (m,), none of them many times the middle one.
 
-    A heap of copies lies near any subspace that passes through it. It may, but has no vote, unless
-    heaps are most of the rows.
+    Equal rows lie near any subspace that passes through one of them. They may, but have no vote,
+    unless such rows are most of all.
     """
     most = tuning().most_copies * float(np.median(counts))
     if 2 * float(np.sum(counts[counts > most])) >= float(np.sum(counts)):

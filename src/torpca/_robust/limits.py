@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torpca._robust.law import Cumulants, Law, chi_squared, common_limit, hotelling, within_fit
+from torpca._robust.leave_out import LeftOut
 from torpca._sources.base import Floats, Mask
-from torpca._stats.law import Cumulants, Law, chi_squared, common_limit, hotelling, within_fit
-from torpca._stats.leave_out import LeftOut
 
 # Share of Gaussian good rows beyond a limit, half of it for each of the two distances.
 LEVEL = 0.01

@@ -1,1 +1,0 @@
-"""Robust statistics: location and scale, cut-offs, outlyingness, scatter, limits."""
