@@ -6,20 +6,14 @@ from scipy.stats import chi2
 
 from benchmarks.clean import new_line
 from torpca import OutlierRobustPCA
-from torpca._robust.law import Cumulants, chi_squared, common_limit, hotelling, within_fit
-from torpca._robust.leave_out import (
-    Spectrum,
-    deleted_coordinates,
-    leave_out,
-    principal_coordinates,
-)
+from torpca._estimators.limits import clear_of_ties
+from torpca._robust.law import Cumulants, common_limit, score_laws
 from torpca._robust.limits import (
     Limits,
-    clear_of_ties,
     error_of_fit,
     fitted_limits,
-    light_tail,
-    score_laws,
+    good_rows,
+    new_rows,
 )
 
 SMALL = pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
@@ -88,8 +82,8 @@ def test_about_one_in_a_hundred_good_rows_is_flagged_at_every_size(n, d):
 def test_noise_of_several_sizes_has_a_long_tail():
     # Two moments alone flag three times as many.
     R = np.sqrt(100 * chi2.rvs(1, size=10_000, random_state=0) + 200)
-    law = Cumulants(300.0, 2e4, 8e6).law()
-    assert np.mean(np.sqrt(law.limit(0.005)) < R) == pytest.approx(0.005, abs=0.002)
+    tail = Cumulants(300.0, 2e4, 8e6).tail
+    assert np.mean(np.sqrt(common_limit(tail, tail, 0.005)) < R) == pytest.approx(0.005, abs=0.002)
     two = 300 / 9 * chi2.isf(0.005, 9)
     assert np.mean(np.sqrt(two) < R) > 0.012
 
@@ -109,21 +103,26 @@ def test_a_few_mild_outliers_do_not_open_the_limits():
 # ---- the parts ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "d"), [(12, 5), (12, 40)])
-@pytest.mark.parametrize("center", [True, False])
-def test_a_row_left_out_is_measured_as_by_a_fit_without_it(n, d, center):
-    X = np.random.default_rng(0).standard_normal((n, d)) * np.linspace(3, 1, d)
-    C = X - X.mean(axis=0) if center else X
-    theta, Y = principal_coordinates(C, np.ones(n))
-    factor = n / (n - 1) if center else 1.0
-    along, values = deleted_coordinates(theta, factor * np.square(Y), 3)
-    for i in range(n):
-        others = np.delete(X, i, axis=0)
-        mean = others.mean(axis=0) if center else np.zeros(d)
-        _, s, Vt = np.linalg.svd(others - mean)
-        np.testing.assert_allclose(values[i], s[:3] ** 2, rtol=1e-10)
-        expected = np.square(Vt[:3] @ (X[i] - mean))
-        np.testing.assert_allclose(factor * along[i], expected, rtol=1e-8, atol=1e-10)
+@pytest.mark.parametrize(("n", "d", "k"), [(100, 10, 3), (100, 200, 3), (200, 50, 5)])
+def test_left_out_rows_say_what_new_ones_are_like(n, d, k):
+    sd = np.where(np.arange(d) < 3, 10.0, 1.0)
+    found, expected = [], []
+    for seed in range(30):
+        X = np.random.default_rng(seed).standard_normal((n, d)) * sd
+        X -= X.mean(axis=0)
+        _, s, Vt = np.linalg.svd(X, full_matrices=False)
+        new = new_rows(X, np.ones(n), k, n_features=d, center=True)
+        # The covariance of new rows' residuals, and their scores' variance, as they are.
+        S = (np.eye(d) - Vt[:k].T @ Vt[:k]) * sd
+        A = S @ S.T
+        score = np.sum(np.square(Vt[:k] * sd) / s[:k, None] ** 2) * (n - 1) * (n - k - 2) / k / n
+        traces = [np.trace(np.linalg.matrix_power(A, e)) for e in (1, 2, 3)]
+        cumulants = new.of_new.mean, new.of_new.variance / 2, new.of_new.third / 8
+        unit = new.of_fit.mean / (np.sum(s[k:] ** 2) / n)
+        found.append([new.score, *(c / unit**e for c, e in zip(cumulants, (1, 2, 3), strict=True))])
+        expected.append([min(score, 1.0), *traces])
+    errors = np.mean(found, axis=0) / np.mean(expected, axis=0) - 1
+    assert np.all(np.abs(errors) < [0.06, 0.025, 0.1, 0.45])
 
 
 @SMALL
@@ -136,41 +135,35 @@ def test_noise_may_be_small_beside_the_rows(noise):
         model = OutlierRobustPCA(3).fit(rng.standard_normal((40, 20)) * sd)
         later = model.outlier_types(rng.standard_normal((2000, 20)) * sd)
         shares.append(np.mean(np.isin(later, ["orthogonal", "bad leverage"])))
-    assert 0.003 <= np.mean(shares) <= 0.02
-
-
-def test_rows_along_the_axes_are_poles():
-    # Some squares are zero, and two eigenvalues are equal.
-    theta = np.array([4.0, 2.0, 2.0, 1.0])
-    Y2 = np.array([[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 1e-320], [0.0, 0.0, 0.0, 0.0]])
-    along, values = deleted_coordinates(theta, Y2, 2)
-    assert np.all(np.isfinite(along))
-    assert np.all(np.isfinite(values))
-    np.testing.assert_allclose(values[:, 0], [4, 3, 4], rtol=1e-6)
-    np.testing.assert_allclose(along[1], [1, 0], atol=1e-6)
+    assert 0.003 <= np.mean(shares) <= 0.022
 
 
 def test_a_direction_that_a_row_spans_by_itself_is_no_measure():
     X = np.random.default_rng(0).standard_normal((30, 6)) * [3, 2, 0, 0, 0, 0]
     X[0, 5] = 1
-    found = leave_out(X, np.ones(30), np.ones(30), 1, center=True, n_features=6)
-    assert found.score == 1
-    assert np.isfinite(found.noise)
+    found = new_rows(X, np.ones(30), 1, n_features=6, center=True)
+    assert 0 < found.score <= 1
+    assert np.isfinite([found.of_new.mean, found.of_new.variance, found.of_new.third]).all()
+
+
+@pytest.mark.parametrize("d", [6, 100])
+def test_a_table_of_every_row_twice_has_the_limits_of_the_table(d):
+    X = clean(60, d)
+    once = OutlierRobustPCA(2).fit(X).cutoffs_
+    for twice in (
+        OutlierRobustPCA(2).fit(np.repeat(X, 2, axis=0)),
+        OutlierRobustPCA(2).fit(X, sample_weight=np.full(60, 2.0)),
+    ):
+        assert twice.cutoffs_ == pytest.approx(once, rel=1e-6)
 
 
 def test_a_row_of_weight_two_is_that_row_twice():
-    X = clean(20, 6)
-    counts = np.where(np.arange(20) < 5, 2.0, 1.0)
-    keep = np.where(np.arange(20) % 4 == 0, 0.5, 1.0)
-    twice = np.repeat(np.arange(20), counts.astype(int))
-    found = leave_out(X, keep, counts, 2, center=True, n_features=6)
-    expected = leave_out(X[twice], keep[twice], np.ones(25), 2, center=True, n_features=6)
-    assert found.score == pytest.approx(expected.score)
-    assert found.noise == pytest.approx(expected.noise)
-    for name in ("mean", "variance", "third"):
-        for law in ("of_fit", "of_new"):
-            ours, theirs = (getattr(getattr(it, law), name) for it in (found, expected))
-            assert ours == pytest.approx(theirs)
+    X = clean(60, 6)
+    weights = np.where(np.arange(60) < 15, 2.0, 1.0)
+    twice = np.repeat(np.arange(60), weights.astype(int))
+    found = OutlierRobustPCA(2).fit(X, sample_weight=weights)
+    expected = OutlierRobustPCA(2).fit(X[twice])
+    assert found.cutoffs_ == pytest.approx(expected.cutoffs_, rel=1e-6)
 
 
 @pytest.mark.parametrize("k", [1, 4])
@@ -185,65 +178,59 @@ def test_score_distances_have_the_two_laws(k):
         of_fit.extend(np.einsum("ij,jk,ik->i", C, inverse, C))
         x = X[n] - X[:n].mean(axis=0)
         new.append(x @ inverse @ x)
-    for found, law in ((of_fit, within_fit(n, k, center=True)), (new, hotelling(n, k))):
-        squares = np.array(found)
+    laws = score_laws(n, k, center=True)
+    for found, tail in zip((of_fit, new), laws, strict=True):
         for level in (0.5, 0.05):
-            assert np.mean(squares > law.limit(level)) == pytest.approx(level, rel=0.15)
-            assert law.tail(law.limit(level)) == pytest.approx(level)
+            limit = common_limit(tail, tail, level)
+            assert np.mean(np.array(found) > limit) == pytest.approx(level, rel=0.15)
+            assert tail(limit) == pytest.approx(level)
     # Of rows of both kinds as many are beyond the limit as should be.
-    limit = np.sqrt(common_limit(*score_laws(n, k, center=True), 0.05))
+    limit = np.sqrt(common_limit(*laws, 0.05))
     beyond = [np.mean(np.sqrt(squares) > limit) for squares in (of_fit, new)]
     assert np.mean(beyond) == pytest.approx(0.05, abs=0.005)
     assert beyond[0] < 0.05 < beyond[1]
-
-
-def test_the_common_limit_of_a_law_with_itself_is_its_own():
-    law = chi_squared(3.0)
-    assert common_limit(law, law, 0.01) == pytest.approx(law.limit(0.01))
-    assert common_limit(law, law.times(2.0), 0.01) == common_limit(law.times(2.0), law, 0.01)
-    assert law.limit(0.01) < common_limit(law, law.times(2.0), 0.01) < 2 * law.limit(0.01)
 
 
 def test_cumulants_come_back_from_their_law():
     # Squares of a sum of 3 noises of one size and 2 of another.
     noise = np.random.default_rng(0).standard_normal((200_000, 5))
     q = np.sum(noise**2 * [1, 1, 1, 4, 4], axis=1)
-    law = Cumulants(11.0, 70.0, 8 * (3 + 2 * 64.0)).law()
+    tail = Cumulants(11.0, 70.0, 8 * (3 + 2 * 64.0)).tail
     for level in (0.2, 0.01, 0.001):
-        assert np.mean(q > law.limit(level)) == pytest.approx(level, rel=0.25)
-        assert law.tail(law.limit(level)) == pytest.approx(level)
+        limit = common_limit(tail, tail, level)
+        assert np.mean(q > limit) == pytest.approx(level, rel=0.25)
+        assert tail(limit) == pytest.approx(level)
 
 
-def test_the_law_of_residuals_follows_from_the_spectrum():
-    rng, sd = np.random.default_rng(0), np.array([5.0, 3.0, 2.0, 1.0, 1.0, 1.0])
-    X = rng.standard_normal((60, 6)) * sd
-    theta, Y = principal_coordinates(X - X.mean(axis=0), np.ones(60))
-    spectrum = Spectrum(theta, 6, 59)
-    assert spectrum.of_fit(1).mean * 59 / 60 == pytest.approx(
-        np.mean(np.sum(Y[:, 1:] ** 2, axis=1))
-    )
-    many = np.sum((rng.standard_normal((100_000, 6)) * sd)[:, 1:] ** 2, axis=1)
-    assert spectrum.of_new(1).mean == pytest.approx(np.mean(many), rel=0.2)
-    assert spectrum.of_new(1).variance == pytest.approx(np.var(many), rel=0.5)
+def test_the_law_of_points_on_a_sphere_follows_from_the_singular_values():
+    squares = np.array([36.0, 9.0, 4.0, 1.0, 1.0])
+    U = np.random.default_rng(0).standard_normal((400_000, 8))
+    q = np.square(U / np.linalg.norm(U, axis=1)[:, None])[:, :5] @ squares
+    law = Cumulants.on_sphere(squares, 8)
+    assert law.mean == pytest.approx(np.mean(q), rel=0.01)
+    assert law.variance == pytest.approx(np.var(q), rel=0.01)
+    # Gaussian noise of the same variances, of very many rows.
+    law = Cumulants.on_sphere(1e9 * squares, 1e9)
+    one, two, three = (np.sum(squares**e) for e in (1, 2, 3))
+    assert (law.mean, law.variance, law.third) == pytest.approx((one, 2 * two, 8 * three), rel=1e-5)
+    # Noise of one size has nothing in common; where there is none, nothing can be said.
+    assert Cumulants.on_sphere(np.full(5, 1e9), 1e9).shift == pytest.approx(0, abs=1e-6)
+    assert Cumulants.on_sphere(np.zeros(5), 8) is None
+    assert Cumulants.on_sphere(np.ones(8), 8) is None
 
 
-def test_tails_are_light_where_chance_is_no_reason():
-    law = chi_squared(2.0)
-    # Points of a disc: 2 is its radius, and of Gaussian ones 13.5 % are farther out.
-    rng = np.random.default_rng(0)
-    disc = 2 * np.sqrt(rng.random(300))
-    limit = light_tail(disc, np.ones(300), 0.01, law)
-    assert np.sum(disc > limit) == 3
-    # By halves of rows the same share is beyond.
-    halves = light_tail(np.repeat(disc, 2), np.full(600, 0.5), 0.01, law)
-    assert halves == limit
-    # Of 90 rows one in a hundred is none.
-    assert np.isinf(light_tail(disc[:90], np.ones(90), 0.01, law))
-    # Gaussian ones are light in few cases, by chance.
-    found = [
-        light_tail(np.sqrt(rng.chisquare(2, 300)), np.ones(300), 0.01, law) for _ in range(200)
-    ]
-    assert np.mean(np.isfinite(found)) < 0.06
+def test_rows_that_a_fit_left_out_though_they_are_near_count_in_limits():
+    keep, z = np.array([1.0, 0.5, 0.0, 0.0, 0.0]), np.array([0.0, 2.2, 3.0, 1.0, 9.0])
+    # The fourth row was left out for another reason.
+    assert good_rows(keep, z, 2.5).tolist() == [1, 1, 1, 0, 0]
+    assert good_rows(keep, z, 7.0).tolist() == keep.tolist()
+
+
+@SMALL
+def test_points_of_zeros_and_ones_are_not_flagged_by_the_dozen():
+    X = (np.random.default_rng(1).random((400, 8)) < 0.5).astype(float)
+    model = OutlierRobustPCA("auto").fit(X)
+    assert np.mean(model.predict(X) == -1) < 0.02
 
 
 @pytest.mark.parametrize("k", [0, 1, 3])
@@ -261,17 +248,18 @@ def test_residuals_of_new_rows_have_the_error_of_the_fit(k):
 
 @SMALL
 def test_the_number_of_features_is_known_in_the_span_of_the_rows():
-    # In the span there are as many features as rows, and residuals would vary too much.
     X = clean(60, 400)
     C = X - X.mean(axis=0)
     U, s, _ = np.linalg.svd(C, full_matrices=False)
-    ones = np.ones(60)
-    full = leave_out(X, ones, ones, 3, center=True, n_features=400)
-    span = leave_out(U[:, :59] * s[:59], ones, ones, 3, center=True, n_features=400)
-    assert span.noise == pytest.approx(full.noise)
-    assert span.of_new.variance / span.of_new.mean**2 == pytest.approx(
-        full.of_new.variance / full.of_new.mean**2
+    full, span = (
+        new_rows(Z, np.ones(60), 3, n_features=400, center=True) for Z in (X, U[:, :59] * s[:59])
     )
+    assert span.score == pytest.approx(full.score, rel=1e-4)
+    for law in ("of_fit", "of_new"):
+        ours, theirs = getattr(span, law), getattr(full, law)
+        assert ours.variance / ours.mean**2 == pytest.approx(
+            theirs.variance / theirs.mean**2, rel=1e-4
+        )
 
 
 def test_a_tie_is_within_the_limit():
@@ -296,21 +284,14 @@ def test_beyond_one_of_two_limits():
 def test_limits_are_exceeded_by_one_in_two_hundred(freedom):
     R = np.sqrt(chi2.rvs(freedom, size=40_000, random_state=2))
     ones = np.ones(len(R))
-    limits = fitted_limits(R, ones, R, ones, freedom, center=True)
+    limits = fitted_limits(R, ones, R, ones, freedom, n_features=100, center=True)
     assert np.mean(limits.orthogonal < R) == pytest.approx(0.005, abs=0.002)
     assert np.mean(limits.score < R) == pytest.approx(0.005, abs=0.002)
 
 
-def test_light_tails_are_judged_by_themselves():
-    R = np.sqrt(np.sum(np.random.default_rng(2).uniform(-1, 1, (2000, 3)) ** 2, axis=1))
-    limits = fitted_limits(R, np.ones(2000), R, np.ones(2000), 3, center=True)
-    assert np.sum(limits.orthogonal < R) == np.sum(limits.score < R) == 10
-
-
-def test_few_rows_of_which_some_count_in_part_cannot_be_left_out():
+def test_few_rows_cannot_be_left_out():
     X = np.random.default_rng(0).standard_normal((5, 3))
-    keep = np.array([1.0, 1.0, 1.0, 1.0, 0.5])
-    assert leave_out(X, keep, np.ones(5), 1, center=False, n_features=3) is None
+    assert new_rows(X, np.ones(5), 1, n_features=3, center=False) is None
 
 
 @pytest.mark.parametrize("n", [200, 12_000])

@@ -93,7 +93,7 @@ def test_bad_rows_in_the_fit_change_little():
 
 def test_missing_cells_make_rows_look_a_little_better():
     new, _ = drawn(300, 20, "3 strong", 3, 5, holes=0.15)
-    assert np.all(shares(new) < 1.2 * LEVELS)
+    assert np.all(shares(new) < 1.25 * LEVELS)
     assert np.all(shares(new)[1:] > 0.8 * LEVELS[1:])
 
 
@@ -101,7 +101,7 @@ def test_missing_cells_make_rows_look_a_little_better():
 # chi-squared law: probabilities are wrong by this much, and the documentation says so.
 def test_directions_that_are_left_out_are_no_chi_squared_law():
     new, _ = drawn(100, 200, "3 strong", 1, 10)
-    assert np.mean(new <= 0.001) > 0.0015
+    assert np.mean(new <= 0.001) > 0.0012
     assert 0.3 < np.mean(new <= 0.5) < 0.42
 
 

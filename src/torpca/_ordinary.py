@@ -90,9 +90,8 @@ def ordinary_flags(plain: OrdinaryPCA, eps: float) -> Mask:
     deviations = np.sqrt(np.sum(units**2, axis=0) / max(n - (plain.mean is not None), 1))
     score = np.linalg.norm(units / np.where(deviations > 0, deviations, np.inf), axis=1)
     everyone = np.ones(n)
-    beyond = plain.V.shape[0] > k
     limits = fitted_limits(
-        score, everyone, R, everyone, k, center=plain.mean is not None, beyond=beyond
+        score, everyone, R, everyone, k, n_features=len(plain.V), center=plain.mean is not None
     )
     # Rows in the subspace up to rounding are never too far from it.
     spread = limits.score * float(np.max(size * deviations, initial=0.0))

@@ -21,9 +21,10 @@ from torpca._estimators.explain import Explanations
 from torpca._estimators.fitting import checked_fit
 from torpca._estimators.html import NotebookSummary
 from torpca._estimators.labels import Labels
+from torpca._estimators.limits import clear_of_ties
 from torpca._estimators.subspace import FittedSubspace
 from torpca._missing.completion import Completion
-from torpca._robust.limits import Limits, clear_of_ties
+from torpca._robust.limits import Limits
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, to_numpy
 

@@ -14,9 +14,8 @@ from torpca._core.subspace import RESIDUAL_ULPS
 
 # UNKNOWN is here as well for modules that take it from here.
 from torpca._estimators.limits import UNKNOWN as UNKNOWN
-from torpca._estimators.limits import FittedLimits
+from torpca._estimators.limits import FittedLimits, clear_of_ties
 from torpca._missing.completion import unjudged
-from torpca._robust.limits import clear_of_ties
 from torpca._sources import Columns, RowSource
 from torpca._sources.base import Array, Floats, Rows, place
 

@@ -13,6 +13,9 @@ from torpca._sources.base import Floats
 TYPES = np.array([["regular", "orthogonal"], ["good leverage", "bad leverage"]])
 # A row of so few cells that nothing can be said about it.
 UNKNOWN = "unknown"
+# Distances of a row, measured again in another block of rows, differ by less than this share. No
+# row of the fit is so near to a limit.
+TIE, NEARBY = 1e-9, 1e-6
 
 
 @dataclass(frozen=True)
@@ -47,3 +50,17 @@ def times_limit(distances: Floats, limit: float) -> Floats:
         return np.where(distances > 0, most, 0.0)
     with np.errstate(over="ignore"):
         return np.minimum(distances / limit, most)
+
+
+def clear_of_ties(limit: float, distances: Floats) -> float:
+    """`limit`, moved up until none of the `distances` (n,) is within rounding of it.
+
+    So measuring a row again cannot put it on the other side. Rows on a limit are within it.
+    """
+    limit = float(limit)  # NumPy's warns where it becomes infinite
+    near = distances[(distances >= limit * (1 - TIE)) & (distances <= limit * (1 + NEARBY))]
+    for distance in np.unique(near).tolist():
+        if distance > limit * (1 + TIE):
+            break
+        limit = max(limit, distance * (1 + 2 * TIE))
+    return min(limit, float(np.finfo(np.float64).max))

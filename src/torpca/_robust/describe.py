@@ -11,15 +11,13 @@ from torpca._core.moments import weighted
 from torpca._core.subspace import RESOLVED, SHARP, fix_signs, norm, polished
 from torpca._options import Options
 from torpca._robust.draw import some_rows
-from torpca._robust.leave_out import LeftOut, leave_out
-from torpca._robust.limits import Limits, fitted_limits
+from torpca._robust.limits import Limits, fitted_limits, good_rows, new_rows
 from torpca._robust.loop import Settled
 from torpca._robust.measure import distances
 from torpca._robust.part import Part
 from torpca._robust.passes import reference_of
 from torpca._robust.rank import RankChoice
 from torpca._robust.reference import Reference
-from torpca._robust.rule import Rule, taper
 from torpca._robust.start import Start
 from torpca._robust.subspace import subspace_of
 from torpca._robust.tuning import SETTLED, tuning
@@ -116,22 +114,28 @@ def describe(
         z = part.of_table(at.rule.residual.z(state.judged.fit.studentised * part.unit))[probe]
     else:
         z = at.rule.residual.z(R[probe])
-    if options.trim is None:
-        good = counts * within_good(at.rule, keep[probe], z, counts)
-    else:
+    new, cut = None, at.rule.cuts.residual
+    if options.trim is not None:
         good = counts * part.of_table(state.judged.near)[probe]
+    elif at.exact:
+        good = counts * keep[probe]
+    else:
+        good = counts * good_rows(keep[probe], z, cut)
+    if whole and options.trim is None:
+        kept = state.keep * part.counts
+        new = new_rows(part.Z, kept, k, n_features=d, center=at.centered)
     far_out = at.inside.spread.z(score[probe] / np.sqrt(at.inside.shrink)) >= tuning().far_out
     near = np.where((good > 0) & ~far_out, counts, 0.0)
     limits = fitted_limits(
         score[probe],
-        near,
+        near / part.each,
         R[probe],
-        good,
+        good / part.each,
         k,
-        beyond=k < d,
+        n_features=d,
         center=at.centered,
-        left=left_out(part, found, d) if whole and options.trim is None else None,
         share=options.beyond,
+        new=new,
     )
     weights = keep * sample_weight
     if options.trim is not None:
@@ -158,39 +162,4 @@ def describe(
         start=start,
         history=found.history,
         converged=found.converged,
-    )
-
-
-def within_good(rule: Rule, keep: Floats, z: Floats, counts: Floats) -> Floats:
-    """Weights (n,) of the rows by which limits on orthogonal distances are found.
-
-    They are `keep` (n,), or more for rows whose residuals, `z` (n,), are the reason for less: a fit
-    may leave rows out that are not far off, and a limit found without them would be too small.
-    `counts` (n,) says how often each row counts.
-    """
-    t = tuning()
-    lost = 1 - float(np.average(keep, weights=counts))
-    good = t.good if lost < 0.05 + 1 / np.sqrt(np.count_nonzero(counts)) else 3.5
-    if rule.cuts.residual >= good or rule.residual.scale == 0.0:
-        return keep
-    by_residual = (keep > 0) | (z >= t.taper * rule.cuts.residual)
-    return np.where(by_residual, np.maximum(keep, taper(z, good)), keep)
-
-
-def left_out(part: Part, found: Settled, d: int) -> LeftOut | None:
-    """What leaving out one row at a time says of new rows.
-
-    None where that costs too much, or where one row makes no difference.
-    """
-    good = np.flatnonzero(found.state.keep)
-    n, p = len(good), part.Z.shape[1]
-    if n * p > 2**21 or n > max(500, 20 * p):
-        return None
-    return leave_out(
-        part.Z[good],
-        found.state.keep[good],
-        part.counts[good],
-        found.state.judged.fit.rank,
-        center=part.center,
-        n_features=d,
     )

@@ -1,10 +1,7 @@
 """How far from the subspace, and how far out inside it, a good row may be.
 
-There is one pair of limits, for rows of the fit and for new ones. Rows of the fit have drawn the
-subspace towards themselves and are nearer; for new rows the error of the fit adds to their
-distances. With n rows behind k components the two differ by the order of k/n. Limits are such that
-of as many Gaussian good rows of the fit as new ones, the wanted share is beyond: fewer of the fit,
-more of the new. Bad rows have no part in the fit and are like new ones.
+One pair of limits is for rows of the fit, which have drawn the subspace towards themselves, and for
+new ones: of as many Gaussian good rows of both, the wanted share is beyond.
 """
 
 from __future__ import annotations
@@ -13,17 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torpca._robust.law import Cumulants, Law, chi_squared, common_limit, hotelling, within_fit
-from torpca._robust.leave_out import LeftOut
+from torpca._core.gram import near_top_of_gram
+from torpca._robust.law import Cumulants, common_limit, score_laws
+from torpca._robust.rule import taper
+from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats, Mask
 
 # Share of Gaussian good rows beyond a limit, half of it for each of the two distances.
 LEVEL = 0.01
-# Distances of a row, measured again in another block of rows, differ by less than this share. No
-# row of the fit is so near to a limit.
-TIE, NEARBY = 1e-9, 1e-6
-# Tails are light if so many rows, or more, are far out where standard errors more are expected.
-ENOUGH, SURE = 5.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +32,15 @@ class Limits:
         return (score > self.score) | (orthogonal > self.orthogonal)
 
 
+@dataclass(frozen=True)
+class NewRows:
+    """Squared score distances of new rows over Hotelling's, and laws of residuals in one unit."""
+
+    score: float
+    of_fit: Cumulants
+    of_new: Cumulants
+
+
 def fitted_limits(
     score: Floats,
     near: Floats,
@@ -45,25 +48,21 @@ def fitted_limits(
     weights: Floats,
     k: int,
     *,
+    n_features: int,
     center: bool,
-    beyond: bool = True,
-    left: LeftOut | None = None,
     share: float = LEVEL,
+    new: NewRows | None = None,
 ) -> Limits:
     """Limits on both distances of good rows, given the distances `score` and R (n,) of a fit.
 
-    `near` and `weights` (n,) are the weights of the good rows in the one and in the other. `beyond`
-    says whether there are more features than the k components, `left` what leaving rows out of the
-    fit does, and `share` how many Gaussian good rows are beyond a limit.
+    `near` and `weights` (n,) say how often rows count as good ones, in the one and in the other,
+    `share` how many Gaussian good rows are beyond a limit, and `new` what is known of new rows.
     """
-    inside = 0.0
+    inside, ratio = 0.0, 1.0 if new is None else new.score
     if k > 0:
-        level = level_of(beyond, share)
-        ratio = 1.0 if left is None else left.score
-        of_fit, of_new = score_laws(float(np.sum(near)), k, center=center, ratio=ratio)
-        inside = float(np.sqrt(common_limit(of_fit, of_new, level)))
-        inside = min(inside, light_tail(score, near, level, of_fit))
-    return Limits(inside, orthogonal_limit(R, weights, k, level_of(k > 0, share), left))
+        laws = score_laws(float(np.sum(near)), k, center=center, ratio=ratio)
+        inside = float(np.sqrt(common_limit(*laws, level_of(n_features > k, share))))
+    return Limits(inside, orthogonal_limit(R, weights, k, level_of(k > 0, share), new))
 
 
 def level_of(other: bool, share: float) -> float:
@@ -74,89 +73,93 @@ def level_of(other: bool, share: float) -> float:
 def error_of_fit(n: float, k: int) -> float:
     """How many times the noise the residuals of new rows are, as a root mean square.
 
-    The mean of n rows is off by one part in n of the squared noise, and each of the k directions
-    by as much for a row one standard deviation along it.
+    The mean of n rows is off by 1/n of the squared noise, a direction by as much for a usual row.
     """
     return float(np.sqrt(1.0 + 1.0 / n + k / (n - 1.0))) if n > 1 else 1.0
 
 
-def score_laws(n: float, k: int, *, center: bool, ratio: float = 1.0) -> tuple[Law, Law]:
-    """Laws of squared score distances of Gaussian rows, of a fit to n rows and new.
+def orthogonal_limit(R: Floats, w: Floats, k: int, level: float, new: NewRows | None) -> float:
+    """Limit on orthogonal distances, from those R (n,) of the good rows, of weights w (n,).
 
-    `ratio` is what the squares of new rows are of Hotelling's: less than one if the directions of
-    the fit are those in which its own rows happen to spread.
+    With laws (`new`), their own variance counts if it is larger by more than chance.
     """
-    if n - center <= k + 1:
-        return chi_squared(k), chi_squared(k)
-    return within_fit(n, k, center=center), hotelling(n, k).times(ratio)
-
-
-def orthogonal_limit(
-    R: Floats, weights: Floats, k: int, level: float, left: LeftOut | None = None
-) -> float:
-    """Limit on orthogonal distances, from those R (n,) of the good rows.
-
-    The rows' own moments have to do if nothing is known of their spectrum (`left`).
-    """
-    inside = weights > 0
-    unit = float(np.max(R[inside], initial=0.0))
+    R, w = R[w > 0], w[w > 0]
+    unit, n = float(np.max(R, initial=0.0)), float(np.sum(w))
     if unit == 0.0:
         return 0.0
-    w, r = weights[inside], R[inside] / unit
-    squares = np.square(r)
-    n = float(np.sum(w))
-    mean = float(np.sum(w * squares)) / n
-    variance = float(np.sum(w * np.square(squares - mean))) / n
+    squares = np.square(R / unit)
+    mean = float(w @ squares) / n
+    variance, third = (float(w @ (squares - mean) ** e) / n for e in (2, 3))
     if variance <= 1e-20 * mean**2:  # all of them equal
         return unit * error_of_fit(n, k)
-    third = float(np.sum(w * (squares - mean) ** 3)) / n
-    own = Cumulants(mean, variance, max(third, 2 * variance**2 / mean))
-    of_fit, of_new = own, own
-    wider = error_of_fit(n, k) / max(1.0 - k / n, 0.5) ** 0.5  # new rows than those of the fit
-    if left is not None:
-        wider = wider if left.noise is None else left.noise
-        of_fit, of_new = (
-            law.scaled_to(mean, variance, n) if law is not None else own
-            for law in (left.of_fit, left.of_new)
-        )
-    law, new = of_fit.law(), of_new.law().times(wider**2)
-    limit = float(np.sqrt(common_limit(law, new, level)))
-    return unit * min(limit, wider * light_tail(r, w, level, law))
+    if new is None:
+        of_fit = Cumulants.of_noise(mean, variance, third)
+        of_new = of_fit.scaled(error_of_fit(n, k) ** 2 / max(1.0 - k / n, 0.5))
+    else:
+        to_mean = mean / new.of_fit.mean
+        same = new.of_fit.scaled(to_mean)
+        chance = float(np.sqrt((2 + 6 * same.variance / mean**2) / n))
+        ratio = max(variance / same.variance / (1 + chance), 1.0)
+        of_fit, of_new = same.scaled(1.0, ratio), new.of_new.scaled(to_mean, ratio)
+    return unit * float(np.sqrt(common_limit(of_fit.tail, of_new.tail, level)))
 
 
-def light_tail(distances: Floats, weights: Floats, level: float, law: Law) -> float:
-    """Distance that no more than the share `level` of the good rows exceeds, if tails are light.
+def new_rows(X: Floats, w: Floats, k: int, *, n_features: int, center: bool) -> NewRows | None:
+    """What PCA of the other rows says of each part of the rows X (m, p), of weights w (m,).
 
-    Rows with light tails never reach a limit made for Gaussian ones. Infinite unless the farthest
-    rows, ENOUGH of them at least, are nearer than the `law` of squares allows by chance.
+    X may be in the rows' span. None if there are too many rows for a difference, or too few, or if
+    they lie in the subspace. Residuals e of new rows have a covariance S of which, for different
+    rows, E e'e = tr S, E (e_i'e_j)^2 = tr S^2 and E e_h'e_i e_i'e_j e_j'e_h = tr S^3. Cumulants of
+    e'e are these traces, times 1, 2 and 8.
     """
-    good = weights > 0
-    order = np.argsort(-distances[good], kind="stable")
-    farthest, beyond = distances[good][order], np.cumsum(weights[good][order])
-    total = float(np.sum(weights))
+    t, X, w = tuning(), X[w > 0], w[w > 0]
+    (m, p), n, size = X.shape, float(np.sum(w)), float(np.max(np.abs(X), initial=0.0))
+    few = m <= t.folds * (p + t.folds) and p <= t.most_features
+    if not (few and 0 < k < p and 0 < size < np.inf):
+        return None
+    X = X / size
+    X = X - (w @ X) / n if center else X
+    G = (X * w[:, None]).T @ X
+    theta = np.maximum(np.linalg.eigvalsh(G)[::-1], 0.0)
+    of_fit = Cumulants.on_sphere(theta[k:] * (n - center) / n, n - center)
+    # Of squares that small beside the largest, products know nothing.
+    if of_fit is None or not n * of_fit.mean > 1e-9 * float(np.sum(theta)):
+        return None
+    score, traces, counts = np.zeros(2), np.zeros(3), np.zeros(3)
+    for i in range(min(t.folds, m)):
+        Z, u = X[i :: t.folds], w[i :: t.folds]
+        out = float(np.sum(u))
+        rest = n - out
+        if not rest > k + 3:
+            return None
+        mean = -(u @ Z) / rest if center else np.zeros(p)
+        V, s = near_top_of_gram(G - (Z * u[:, None]).T @ Z - rest * np.outer(mean, mean), k)
+        C = Z - mean
+        S = C @ V
+        variances = np.maximum(s**2, 1e-12 * theta[0]) / (rest - center)
+        expected = k * (rest**2 - 1) / rest / (rest - k - 2)  # by Hotelling's law
+        score += [float(u @ np.sum(S**2 / variances, axis=1)), out * expected]
+        C -= S @ V.T
+        H = C @ C.T
+        one = float(u @ np.diag(H))
+        H -= center * one / out / rest  # the error of the mean is in all of them
+        np.fill_diagonal(H, 0.0)
+        M, u2, u3 = H * u, float(u @ u), float(u @ u**2)
+        traces += [one, float(np.vdot(M, M.T)), float(np.vdot(M @ M, M.T))]
+        counts += [out, out**2 - u2, out**3 - 3 * out * u2 + 2 * u3]
+    one, two, three = (traces / np.maximum(counts, 1e-300)).tolist()
+    two = max(two, one**2 / max(n_features - k, 1))  # as of noise of one size
+    of_new = Cumulants.of_noise(one, 2 * two, 8 * three)
+    return NewRows(float(np.clip(score[0] / score[1], 1e-9, 1.0)), of_fit, of_new)
 
-    def after(count: float) -> float:
-        """Distance of the next row, after `count` of the farthest ones."""
-        return float(farthest[np.searchsorted(beyond, count, side="right")])
 
-    allowed = float(np.floor(level * total * (1 + 1e-9)))
-    count = max(allowed, ENOUGH)
-    if allowed < 1 or not count < beyond[-1]:
-        return np.inf
-    expected = total * law.tail(after(count) ** 2)
-    return after(allowed) if count < expected - SURE * np.sqrt(expected) else np.inf
+def good_rows(keep: Floats, z: Floats, cut: float) -> Floats:
+    """Weights (n,) of the rows by which limits on orthogonal distances are found.
 
-
-def clear_of_ties(limit: float, distances: Floats) -> float:
-    """`limit`, moved up until none of the `distances` (n,) is within rounding of it.
-
-    So measuring a row again, alone or in another block, cannot put it on the other side. Rows on a
-    limit are within it.
+    They are `keep` (n,), or more where residuals, z (n,) beyond a `cut`, are the reason for less.
     """
-    limit = float(limit)  # NumPy's warns where it becomes infinite
-    near = distances[(distances >= limit * (1 - TIE)) & (distances <= limit * (1 + NEARBY))]
-    for distance in np.unique(near).tolist():
-        if distance > limit * (1 + TIE):
-            break
-        limit = max(limit, distance * (1 + 2 * TIE))
-    return min(limit, float(np.finfo(np.float64).max))
+    t = tuning()
+    if cut >= t.good:
+        return keep
+    by_residual = (keep > 0) | (z >= t.taper * cut)
+    return np.where(by_residual, np.maximum(keep, taper(z, t.good)), keep)

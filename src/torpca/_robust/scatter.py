@@ -115,5 +115,7 @@ def _spans(Y: Floats, w: Floats) -> bool:
 @lru_cache(maxsize=64)
 def consistency(k: int) -> float:
     """Variance of Gaussian rows in k dimensions over that which `robust_scatter` finds."""
+    if k == 0:
+        return 1.0
     # The weights do not depend on the unit of the distances, so one look is enough.
     return gaussian_factor(k, lambda r: taper(Spread.of(r, np.ones(len(r))).z(r), tuning().far_out))

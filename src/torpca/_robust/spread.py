@@ -81,27 +81,6 @@ def _roots(distances: Floats, unit: float, common: float) -> Floats:
     return roots
 
 
-def common_square(variances: Floats, total: float, n_directions: int, n_rows: float) -> float:
-    """What squares of Gaussian rows have in common, given how `n_rows` of them spread.
-
-    They vary by `variances` (q,) along the first of the `n_directions` and by `total` in all
-    together; along the others alike. A multiple of a chi-squared number plus a constant has the
-    same mean, variance and third cumulant (Buckley and Eagleson 1988): this is the constant. The
-    spectrum of few rows is wider than that of their law, by the moments of a Wishart matrix:
-    E tr S^2 = ((n + 1) p2 + p1^2)/n, E tr S^3 = ((n^2 + 3n + 4) p3 + 3(n + 1) p1 p2 + p1^3)/n^2.
-    """
-    others, n = n_directions - len(variances), n_rows
-    rest = max(total - float(np.sum(variances)), 0.0) if others > 0 else 0.0
-    one = float(np.sum(variances)) + rest
-    if not (one > 0 and n > 1):
-        return 0.0
-    n = min(n, 1e9)  # of more rows the spectrum is that of their law
-    two, three = (float(np.sum(variances**e)) + rest**e / max(others, 1) ** (e - 1) for e in (2, 3))
-    two = max((two - one**2 / n) * n**2 / ((n - 1) * (n + 2)), one**2 / n_directions)
-    three = (n**2 * three - 3 * (n + 1) * one * two - one**3) / (n**2 + 3 * n + 4)
-    return one - two**2 / max(three, two**2 / one)
-
-
 @dataclass(frozen=True)
 class Along:
     """Location and scale of most rows along the next principal directions, (q,) each."""

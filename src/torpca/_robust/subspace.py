@@ -10,9 +10,11 @@ from torpca._core.directions import principal_variances, top_directions
 from torpca._core.gram import leading
 from torpca._core.span import SPAN_EPS
 from torpca._core.subspace import BLURRED, EPS64, RESIDUAL_ULPS
+from torpca._robust.law import Cumulants
 from torpca._robust.part import Part
 from torpca._robust.rule import free_part
-from torpca._robust.spread import common_square
+from torpca._robust.spread import Along
+from torpca._robust.tuning import tuning
 from torpca._sources.base import Floats
 
 
@@ -46,12 +48,21 @@ class Subspace:
         return self.V.shape[1]
 
     def with_common(self, keep: Floats) -> Subspace:
-        """The same with what squared residuals have in common, if rows of `keep` (m,) are good."""
-        beyond = self.total - float(np.sum(self.variances))
-        following = self.next_directions(keep, 3)[1]
-        n_rows = float(np.count_nonzero(keep) - 1 - self.rank)
-        common = common_square(following, beyond, self.rest.shape[1] - self.rank, n_rows)
-        return replace(self, common=common)
+        """The same with what squared residuals have in common, if rows of `keep` (m,) are good.
+
+        From all their variances beyond the subspace. Rows that a start leaves out are far out along
+        the strongest directions: most rows say how much more they vary there, bad ones must not.
+        """
+        inside, t = keep > 0, tuning()
+        B = self.rest[inside] * np.sqrt(keep[inside] / float(np.sum(keep)))[:, None]
+        variances = principal_variances(B)
+        W = self.next_directions(keep, t.n_next)[0]
+        scale = Along.of(self.rest @ W, np.ones(len(keep))).scale
+        said = np.flatnonzero(np.isfinite(scale))
+        variances[said] = np.minimum(scale[said] ** 2, t.wider * variances[said])
+        free = float(np.count_nonzero(keep) - 1 - self.rank)
+        law = Cumulants.on_sphere(free * variances, free)
+        return replace(self, common=law.shift if law is not None else 0.0)
 
     def next_directions(self, weights: Floats, count: int) -> tuple[Floats, Floats]:
         """Directions (p, count) in which weighted rows leave the subspace most.

@@ -104,6 +104,9 @@ class Tuning:
     """Standard deviations inside the subspace from which on a row has no part in the scatter."""
 
     # ---- the loop
+    wider: float = 1.5
+    """How many times more good rows may vary along the strongest of the next directions than those
+    that the start kept: rows beyond two standard deviations hold a third of a variance."""
     same_subspace: float = 0.03
     """Sine of the angle by which a subspace may turn and stay the same for what was measured in it:
     the share of a direction's variance that it misses is at most its square."""
@@ -112,13 +115,18 @@ class Tuning:
     weights_turn: float = 0.1
     """A change of the subspace changes the weights, and these the subspace by this share of it."""
     most_features: int = 700
-    """Features up to which the part's Gram matrix stands in for that of all rows."""
+    """Features up to which the part's Gram matrix stands in for that of all rows, and dimensions up
+    to which a fit is compared with others: beyond, it would take longer than the fit."""
 
     # ---- limits
     probe_rows: int = 20_000
     """Rows by which limits on the distances of all of them are found."""
-    good: float = 5.5
-    """Standard deviations of residuals within which a row counts in the limits."""
+    good: float = 4.5
+    """Standard deviations of residuals beyond which a row is not a good one."""
+    folds: int = 20
+    """Parts of the good rows, each of which is compared with a fit to the others, if there are at
+    most so many rows for each dimension, and for so many dimensions more: with more rows, new ones
+    are like those of the fit."""
 
 
 # Numbers of a size of one that differ by less are equal but for rounding; sums of weights, too.
