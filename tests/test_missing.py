@@ -125,7 +125,7 @@ def test_without_holes_nothing_is_different(monkeypatch, small):
     # What the fit that knows nothing of holes finds, to the last digit; distances are measured
     # again and may differ in that.
     X = small[0].X * UNITS
-    monkeypatch.setattr(with_holes, "fit_with_holes", None)
+    monkeypatch.setattr(with_holes, "fit_incomplete", None)
     model = OutlierRobustPCA(3).fit(X)
     options, rng = model._options(), np.random.default_rng(0)
     alone = robust_fit(as_source(X), options, np.ones(300), rng)

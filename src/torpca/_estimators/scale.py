@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from torpca._core.moments import weighted_total
-from torpca._core.problem import check_finite
+from torpca._missing.check import check_cells
 from torpca._robust.draw import some_rows
 from torpca._robust.lines import EQUAL, describe_lines
 from torpca._sources import Columns, RowSource
@@ -35,7 +35,7 @@ def feature_scales(source: RowSource, weights: Floats, rng: np.random.Generator)
     rows = some_rows(weights, count, rng)
     S, w = source.take(rows), weights[rows]
     if np.isinf(S).any():
-        check_finite(Zeroed(source))  # says where
+        check_cells(source, weights)  # says where, and that NaN would do
     if np.isnan(S).any():
         S = with_others_in_holes(S, rng)
     scales = np.empty(d)

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torpca._core.problem import NotFiniteError
 from torpca._estimators.scale import feature_scales, rounded, scales_of_kept
-from torpca._missing.check import check_holes
 from torpca._missing.fit import RowsFit, fit_rows
 from torpca._options import Options
 from torpca._sources import Columns, RowSource
@@ -49,11 +47,7 @@ def scaled_fit(
     crowd on one side of a feature; the standard deviations of the kept rows are what a
     StandardScaler makes of the good rows alone.
     """
-    try:
-        scales = feature_scales(source, sample_weight, rng)
-    except NotFiniteError:
-        check_holes(source, sample_weight)  # says that NaN would do
-        raise
+    scales = feature_scales(source, sample_weight, rng)
     seed = int(rng.integers(2**62))  # for all fits: what changes is the scales
 
     def fitted(scales: Floats) -> RowsFit:

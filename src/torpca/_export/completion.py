@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from torpca._core.frame import LARGEST
 from torpca._core.subspace import norm
 from torpca._export.tape import Tape, Value
-from torpca._missing.completion import FAR, LEAST_SHARE, Completion
+from torpca._missing.completion import Completion
+from torpca._missing.tuning import LEAST
 
 
 def filled(t: Tape, model: Completion, X: Value, missing: Value) -> Value:
@@ -68,11 +70,11 @@ def factor(
     # `count` is at least one where it matters: a row without cells is not judged.
     free = t.op("Max", t.value(1.0) - t.value(float(k)) / t.op("Max", count, 1.0), 0.0)
     free = free / max(1.0 - k / d, 1e-9)
-    share = t.op("Min", t.op("Max", share * free, LEAST_SHARE), 1.0)
+    share = t.op("Min", t.op("Max", share * free, LEAST), 1.0)
     total = norm(model.noise)
     if not total > 0:
         return t.op("Reciprocal", t.op("Sqrt", share))
-    u = t.op("Min", t.row_norms(rest) / total, FAR)
+    u = t.op("Min", t.row_norms(rest) / total, LARGEST)
     u = u * u / share
     a = 2.0 / (9.0 * freedom)
     z = (t.op("Pow", u, 1.0 / 3.0) - (t.value(1.0) - t.value(a) / share)) * t.op("Sqrt", share)

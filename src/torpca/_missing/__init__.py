@@ -1,1 +1,1 @@
-"""Rows with holes: cells that were not observed, and what a model says of them."""
+"""Rows with missing cells, and what a model says of them."""

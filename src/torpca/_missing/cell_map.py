@@ -10,15 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from torpca._missing.cells import judged_cells
+from torpca._missing.tuning import HELD_BYTES, MAX_ROWS
 from torpca._sources.base import Array, Floats, Mask, Rows
 from torpca._words import counted, whole
 
 # Kinds of rows, from the top of a map down.
 FLAGGED, WITH_BAD_CELLS, OTHER = GROUPS = ("flagged", "bad cells", "other")
-# Rows of a map.
-MAX_ROWS = 60
-# Cells that a report keeps: of very long rows fewer, but not fewer than these.
-MOST_CELLS, FEWEST_ROWS = 2**24, 9
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ def notable_cells(model: Any, X: Any, flagged: Mask, extremeness: Floats) -> Cel
     """`cell_map`, or None where a model does not look for bad cells and flagged rows have none."""
     if not (model.cells or np.any(flagged)):
         return None
-    most = max(FEWEST_ROWS, min(MAX_ROWS, MOST_CELLS // model.n_features_in_))
+    most = max(len(GROUPS), min(MAX_ROWS, HELD_BYTES // (8 * model.n_features_in_)))
     found = cell_map(model, X, flagged, extremeness, most)
     of_flagged = found.bad[found.chosen.groups == FLAGGED]
     return found if model.cells or np.any(of_flagged) else None

@@ -9,27 +9,12 @@ from scipy import sparse
 from scipy.stats import norm
 
 from torpca._missing.completion import Completion, in_pieces
-from torpca._missing.one_step import medians, weights_if_any
+from torpca._missing.one_step import medians
+from torpca._missing.tuning import CUT, FIRST, LEAST, LOOKS, MOST_BAD, rows_to_look_at
 from torpca._robust.draw import some_rows
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Mask, Rows, place, to_numpy
 from torpca._sources.views import View
-
-# Standard deviations beyond which a cell is bad: one good cell in two thousand is.
-CUT = 3.5
-# Standard deviations of its column beyond which a cell has no part in the first scores.
-FAR_OUT = 2.5
-# Share of a row's cells that may be bad. If more are, it is the row that is bad, not the cells.
-MOST = 0.25
-# Looks at a row, each without the cells that the one before found, at most.
-LOOKS = 10
-# Of the cells beyond the cut-off those go first that are this share of the farthest: one bad cell
-# moves the scores, and so the residuals of all others.
-FIRST = 0.5
-# Rows by which the noise of cells is found.
-SCALE_ROWS = 2000
-# Share of a cell's noise that is left in its residual at least.
-LEAST_FREE = 1e-3
 
 
 def judged_cells(xp: Any, model: Completion, block: Array) -> tuple[Array, Array]:
@@ -47,23 +32,19 @@ def judged_cells(xp: Any, model: Completion, block: Array) -> tuple[Array, Array
 
 def _judged(xp: Any, model: Completion, block: Array) -> tuple[Array, Array]:
     z = standardised(xp, model, block, None)
-    beyond = xp.abs(z) > CUT  # not where a cell is missing
-    if xp is not np:
-        some = xp.any(beyond, axis=1)[:, None]
-        again, bad = _looked_at_again(xp, model, block, z)
-        return xp.where(some, again, z), bad & some
-    some = np.flatnonzero(np.any(beyond, axis=1))
+    if xp is not np:  # an accelerator looks at all rows sooner than it finds some of them
+        return _looked_at_again(xp, model, block, z)
+    bad = np.abs(z) > CUT  # not where a cell is missing
+    some = np.flatnonzero(np.any(bad, axis=1))
     if len(some):
-        z[some], beyond[some] = _looked_at_again(np, model, block[some], z[some])
-    return z, beyond
+        z[some], bad[some] = _looked_at_again(np, model, block[some], z[some])
+    return z, bad
 
 
 def _looked_at_again(xp: Any, model: Completion, block: Array, first: Array) -> tuple[Array, Array]:
     """Residuals and bad cells of rows, given their residuals with no cell left out."""
     observed = ~xp.isnan(block)
-    # Cells that are far out by themselves move the scores most, and come back if they fit.
-    bad = alone(xp, model, block)
-    z = standardised(xp, model, block, bad)
+    z, bad = first, xp.zeros_like(observed)
     for _ in range(LOOKS):
         size = xp.where(observed, xp.abs(z), 0.0)
         # What was bad stays so while it is beyond; of the others the farthest join.
@@ -77,19 +58,10 @@ def _looked_at_again(xp: Any, model: Completion, block: Array, first: Array) -> 
     return xp.where(whole, first, z), bad & ~whole
 
 
-def alone(xp: Any, model: Completion, block: Array) -> Array:
-    """Mask (n, d) of cells that are far out in their column; none of rows that have many."""
-    variances = np.square(model.V) @ np.square(model.deviations) + np.square(model.noise)
-    unit = np.sqrt(np.maximum(variances, 1e-300))
-    unit = unit if model.scale is None else unit * model.scale
-    far = xp.abs(block - place(xp, model.mean, block)) > FAR_OUT * place(xp, unit, block)
-    return far & ~too_many(xp, far, ~xp.isnan(block))
-
-
 def too_many(xp: Any, bad: Array, observed: Array) -> Array:
     """Rows (n, 1) of which more cells are `bad` than may be, of those `observed`, (n, d) each."""
     n_bad, n_observed = (xp.sum(xp.astype(m, xp.float64), axis=1) for m in (bad, observed))
-    return (n_bad > MOST * n_observed)[:, None]
+    return (n_bad > MOST_BAD * n_observed)[:, None]
 
 
 def standardised(xp: Any, model: Completion, block: Array, bad: Array | None) -> Array:
@@ -109,7 +81,7 @@ def standardised(xp: Any, model: Completion, block: Array, bad: Array | None) ->
         A = xp.permute_dims(model.normal(xp, f.observed)[0], (2, 0, 1))
         V = place(xp, model.V, block)
         h = xp.sum((V @ xp.linalg.inv(A)) * V, axis=2)
-        left = xp.where(f.observed > 0, xp.clip(1.0 - h, LEAST_FREE, None), 1.0 + h)
+        left = xp.where(f.observed > 0, xp.clip(1.0 - h, LEAST, None), 1.0 + h)
     return (C - f.values) / (unit * xp.sqrt(left))
 
 
@@ -132,7 +104,7 @@ def without_bad_cells(source: RowSource, model: Completion) -> WithoutCells:
 
 
 class HolesFilled(View):
-    """Rows with their holes filled from their good cells; bad cells stay as they are."""
+    """Rows with their missing cells filled from their good cells; bad cells stay as they are."""
 
     def __init__(self, source: RowSource, model: Completion) -> None:
         super().__init__(source)
@@ -142,8 +114,8 @@ class HolesFilled(View):
         """The rows, completed but for their bad cells."""
         bad = judged_cells(xp, self.model, block)[1]
         full = self.model.completed(xp, xp.where(bad, np.nan, block))
-        holed = xp.any(xp.isnan(block), axis=1)[:, None]
-        return xp.where(holed & ~bad, full, block)
+        lacking = xp.any(xp.isnan(block), axis=1)[:, None]
+        return xp.where(lacking & ~bad, full, block)
 
 
 def cell_outliers(source: RowSource, model: Completion) -> sparse.csr_array:
@@ -171,10 +143,10 @@ def cell_scales(
     which most residuals are zero has the noise that the model has.
     """
     d, k = model.V.shape
-    rows = some_rows(weights, SCALE_ROWS, rng)
-    f, counts = model.fitted(np, source.take(rows)), weights_if_any(sample_weight[rows])
+    rows = some_rows(weights, rows_to_look_at(d), rng)
+    f = model.fitted(np, source.take(rows))
     E = np.where(f.observed > 0, np.abs(f.rest), np.nan)
     # k of the cells of a row follow the noise.
-    free = np.clip(1.0 - k / np.maximum(f.count, 1.0), 0.1, None)
-    middle = medians((E / np.sqrt(free)[:, None]).T, counts) / norm.ppf(0.75)
+    free = np.clip(1.0 - k / np.maximum(f.count, 1.0), LEAST, None)
+    middle = medians((E / np.sqrt(free)[:, None]).T, sample_weight[rows]) / norm.ppf(0.75)
     return np.where(middle > 0, middle * np.sqrt(max(1.0 - k / d, 0.0)), model.noise)

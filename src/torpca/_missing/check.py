@@ -1,4 +1,4 @@
-"""Whether there is anything to go by in a table with holes."""
+"""Whether there is anything to go by in a table with missing cells."""
 
 from __future__ import annotations
 
@@ -10,22 +10,17 @@ import numpy.typing as npt
 from torpca._core.problem import check_finite
 from torpca._missing.completion import unjudged, zero_where
 from torpca._names import FROM_ZERO
+from torpca._robust.rank import RankRule
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, Rows, place
 from torpca._warn import warn
-from torpca._words import counted, listed, whole
+from torpca._words import counted, figures, first_of, whole
 
-# Share of the rows in which a feature is there, below which it is worth a word.
-MOSTLY_EMPTY = 0.5
-# Columns, or rows, that a message names.
-NAMED = 3
 # What only the message about such rows says.
 TOO_FEW = "too few cells to be judged"
-# Numbers up to this size, and down to its inverse, can be squared and added up.
-SQUARED = 1e120
 
 
-class Holes(NamedTuple):
+class Cells(NamedTuple):
     """Where cells are there."""
 
     n_observed: npt.NDArray[np.intp]
@@ -36,7 +31,7 @@ class Holes(NamedTuple):
     """Largest absolute entry of each row that is there, (n,); zero if none is."""
 
 
-def check_holes(source: RowSource, weights: Floats) -> Holes:
+def check_cells(source: RowSource, weights: Floats) -> Cells:
     """Where cells are there, after checking that rows of `weights` (n,) have some in every column.
 
     NaN is a cell that is missing; infinity is an error, and so is NaN in a sparse matrix.
@@ -63,17 +58,20 @@ def check_holes(source: RowSource, weights: Floats) -> Holes:
     shares = by_feature / max(float(np.sum(there)), 1.0)
     check_columns(source, shares)
     check_sizes(sizes[(weights > 0) & (by_row > 0)])
-    return Holes(by_row.astype(np.intp), shares, sizes)
+    return Cells(by_row.astype(np.intp), shares, sizes)
 
 
 def check_sizes(sizes: Floats) -> None:
     """Raise if squares of numbers of the `sizes` (n,) of most rows are beyond the floats."""
     middle = float(np.median(sizes)) if len(sizes) else 1.0
-    if middle > 0 and not 1 / SQUARED < middle < SQUARED:
+    # So that residuals, down to a unit of rounding, can be squared as well as the numbers.
+    floats = np.finfo(np.float64)
+    largest = float(floats.eps * np.sqrt(floats.max))
+    if middle > 0 and not 1 / largest <= middle <= largest:
         raise ValueError(
             f"Most rows of X have entries of about {middle:.0e}, and some are missing: squares of "
-            "such numbers are beyond the floats, and holes are filled by them. Divide X by a "
-            "number of that size first."
+            "such numbers are beyond the floats, and missing cells are filled by them. Divide X by "
+            "a number of that size first."
         )
 
 
@@ -104,7 +102,7 @@ def check_columns(source: RowSource, shares: Floats) -> None:
 
 def warn_of_few(source: RowSource, shares: Floats) -> None:
     """Warn of features that are missing in most rows; `shares` (d,) of the rows have them."""
-    few = np.flatnonzero(shares < MOSTLY_EMPTY)
+    few = np.flatnonzero(shares < 0.5)
     if len(few):
         warn(
             f"X has few numbers in {columns(source, few)}: up to {1 - np.min(shares):.0%} are "
@@ -125,9 +123,7 @@ def warn_of_unjudged(
     if len(few) == 0:
         return
     one, most = len(few) == 1, int(np.max(n_observed[few]))
-    names = [whole(i) for i in few[:NAMED].tolist()]
-    more = len(few) - NAMED
-    which = listed(names if more <= 0 else [*names, f"{whole(more)} more"])
+    which = first_of(map(whole, few.tolist()))
     has = counted(most, "good cell" if cells else "cell")
     # One component takes two cells of a row.
     fewer = "Ask for fewer components, or leave" if most > 1 else "Leave"
@@ -141,12 +137,61 @@ def warn_of_unjudged(
     )
 
 
+def judged(
+    sample_weight: Floats, n_observed: npt.NDArray[np.intp], rank: RankRule, k: int, d: int
+) -> Floats:
+    """Weights (n,) of rows, zero where k scores explain all cells that a row has.
+
+    `rank` is what the user asked for, and k what came of it.
+    """
+    weights = np.where(unjudged(n_observed, k, d), 0.0, sample_weight)
+    count = int(np.count_nonzero(weights))
+    if count < enough_for(k):
+        raise too_few(n_observed[sample_weight > 0], count, rank, k, d)
+    return weights
+
+
+def enough_for(k: int) -> int:
+    """Number of rows that it takes at least to find k components."""
+    return max(2, k + 1)
+
+
+def too_few(
+    n_observed: npt.NDArray[np.intp], count: int, rank: RankRule, k: int, d: int
+) -> ValueError:
+    """The error of a table of which only `count` rows have enough of their d cells."""
+    one = count <= 1
+    said = (
+        f"{'Only ' + counted(count, 'row') if count else 'No row'} of X {'has' if one else 'have'}"
+    )
+    said += f" enough cells for {counted(k, 'component')}, which is more than {k} or all {d}."
+    if rank.given is None and k > 1:
+        there = float(np.mean(n_observed))
+        asked = "'auto'" if rank.share is None else f"{rank.share:g}"
+        said += (
+            f" n_components={asked} led to this number, but {1 - there / d:.0%} of "
+            f"the cells are missing, and a row has {figures(there)} on average."
+        )
+    fewer = fewer_components(n_observed, k, d)
+    ask = f"Give n_components={fewer}{' or less' if fewer > 1 else ''}, leave" if fewer else "Leave"
+    return ValueError(f"{said} {ask} columns with many holes out, or give rows with more cells.")
+
+
+def fewer_components(n_observed: npt.NDArray[np.intp], k: int, d: int) -> int:
+    """Most components, fewer than k, for which half of the rows have enough cells.
+
+    If there are none, one component, if rows have enough cells for that; otherwise 0.
+    """
+    counts = {j: np.count_nonzero(~unjudged(n_observed, j, d)) for j in range(1, k)}
+    possible = {j: count for j, count in counts.items() if count >= enough_for(j)}
+    half = [j for j, count in possible.items() if 2 * count >= len(n_observed)]
+    return max(half, default=min(possible, default=0))
+
+
 def columns(source: RowSource, which: npt.NDArray[np.intp]) -> str:
     """Names of a few of the columns numbered `which`, in words."""
-    names = ", ".join(repr(name_of(source, int(j))) for j in which[:NAMED])
-    more = len(which) - NAMED
-    text = f"column {names}" if len(which) == 1 else f"columns {names}"
-    return f"{text} and {counted(more, 'more column')}" if more > 0 else text
+    names = first_of(repr(name_of(source, int(j))) for j in which)
+    return f"column {names}" if len(which) == 1 else f"columns {names}"
 
 
 def name_of(source: RowSource, column: int) -> Any:

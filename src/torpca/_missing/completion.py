@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torpca._core.frame import LARGEST
 from torpca._core.subspace import norm
+from torpca._missing.tuning import LEAST, ROUNDING, SMALL
 from torpca._sources import RowSource
 from torpca._sources.base import (
+    BLOCK_BYTES,
     Array,
     Floats,
     Mask,
@@ -18,33 +21,16 @@ from torpca._sources.base import (
     cube_root,
     place,
     row_norms,
-    row_squares,
-    score_rows,
 )
 from torpca._sources.tall import tall_matmul
-from torpca._sources.views import Centered, View, Zeroed
-
-# Share of the largest deviation below which noise is rounding, and scores would have no prior.
-ROUNDING = 1e-7
-# Share of a full row's noise that a row shows at least: with fewer cells it shows nothing.
-LEAST_SHARE = 1e-3
-# Residuals beyond so many times that of a good row are as large as that.
-FAR = 1e100
-# Share of a feature's noise that directions follow, from which on its residuals say little of it.
-HALF = 0.5
-# Numbers worked on at a time: a few copies of them fit in a processor's cache.
-AT_A_TIME = 2**19
-# Bytes in which the scores of rows that were filled once are kept for the next time.
-MOST_KNOWN = 2**28
-# Systems of equations up to this size are solved many at a time.
-SMALL = 8
+from torpca._sources.views import View, Zeroed
 
 
 @dataclass(frozen=True)
 class Completion:
     """Good rows are mean + scale (V y + noise): y (k,) Gaussian, noise by feature.
 
-    The scores of a row with holes are those that are most likely, given the cells o it has:
+    The scores of a row with missing cells are those that are most likely, given the cells o it has:
     y = (V_o'V_o + P)^-1 V_o'z_o, where z = (x - mean) / scale. P = diag((noise / deviations)^2)
     keeps rows of few cells from exploding; up to P, that is least squares on the cells.
     """
@@ -68,10 +54,11 @@ class Completion:
         """Standard deviation of the noise of each feature, (d,).
 
         Residuals are less than the noise, as the directions follow it: in a feature that is nearly
-        one of them hardly any is left. What is lacking there is the middle one of the others.
+        one of them hardly any is left. Where they follow half of it or more, what is lacking is the
+        middle one of the others.
         """
         followed = np.sum(np.square(self.V), axis=1)
-        free = followed < HALF
+        free = followed < 0.5
         noise = self.noise[free] / np.sqrt(1.0 - followed[free])
         common = float(np.median(noise)) if len(noise) else norm(self.noise)
         return np.hypot(self.noise, common * np.sqrt(followed))
@@ -124,76 +111,31 @@ class Completion:
         C *= observed
         return Fitted(scores, fitted, C, observed, count, share)
 
-    def completed(self, xp: Any, block: Array, known: Known | None = None) -> Array:
-        """Rows (n, d) with their holes filled; those that have none as they are.
+    def completed(self, xp: Any, block: Array) -> Array:
+        """Rows (n, d) with their missing cells filled; those that have none as they are.
 
-        A row with holes is as far from the subspace as a full row of its quality would be: its
-        residuals, in the cells it has, are multiplied by a number.
+        A row with missing cells is as far from the subspace as a full row of its quality would be:
+        its residuals, in the cells it has, are multiplied by a number.
         """
         if xp is not np:  # an accelerator works on all rows sooner than it finds some of them
-            holed = xp.any(xp.isnan(block), axis=1)[:, None]
-            return xp.where(holed, self._filled(xp, block)[0], block)
+            lacking = xp.any(xp.isnan(block), axis=1)[:, None]
+            return xp.where(lacking, self._filled(xp, block), block)
         # A sum is NaN if a number is, or infinity times zero, which was refused before.
         some = np.flatnonzero(np.isnan(block @ np.zeros(block.shape[1])))
         if len(some) == 0:
             return block
-        if len(some) == len(block) and block.size <= AT_A_TIME:
-            return self._filled_once(block, slice(None), known)
         out = block.copy()
         for at in in_pieces(np, block[: len(some)]):
-            out[some[at]] = self._filled_once(block[some[at]], some[at], known)
+            out[some[at]] = self._filled(np, block[some[at]])
         return out
 
-    def _filled_once(self, block: Floats, rows: Any, known: Known | None) -> Floats:
-        """Rows (n, d) filled, by what is known of them, or else it is known from now on."""
-        if known is not None and not np.isnan(known.factors[rows]).any():
-            return self._filled_by(known.scores[rows], known.factors[rows], block)
-        filled, scores, factors = self._filled(np, block)
-        if known is not None:
-            known.scores[rows], known.factors[rows] = scores, factors
-        return filled
-
-    def _filled(self, xp: Any, block: Array) -> tuple[Array, Array, Array]:
-        """Rows (n, d) filled, their scores (n, k), and the factors (n,) of their residuals."""
+    def _filled(self, xp: Any, block: Array) -> Array:
         f = self.fitted(xp, block)
         Z = f.rest
-        factors = f.count * 0.0 + 1.0
         if self.freedom is not None:
-            factors = self.factor(xp, f, self.freedom)
-            Z *= factors[:, None]
+            Z *= self.factor(xp, f, self.freedom)[:, None]
         Z += f.values
-        return self.in_unit(xp, Z), f.scores, factors
-
-    def _filled_by(self, scores: Floats, factors: Floats, block: Floats) -> Floats:
-        """What `_filled` gives, of scores and factors that are known."""
-        values = self.in_unit(np, scores @ self.V.T)
-        Z = block - values
-        Z *= factors[:, None]
-        Z = zero_where(np, np.isnan(Z), Z)
-        Z += values
-        return Z
-
-    def distances(self, block: Floats, s: Floats) -> tuple[Floats, Floats]:
-        """What `score_rows` says of rows (n, d) once they are completed, about the mean, (n,) each.
-
-        A completed row is z = V y + f rest, and V'rest = P y by the equations that y solves. So
-        V'z = (1 + f P) y, and ||z - VV'z||^2 = f^2 (||rest||^2 - ||P y||^2): z need not be formed.
-        """
-        assert self.freedom is not None
-        scores, orthogonal = np.empty(len(block)), np.empty(len(block))
-        holed = np.isnan(block @ np.zeros(block.shape[1]))
-        if not holed.all():
-            scores[~holed], orthogonal[~holed] = score_rows(
-                np, block[~holed] - self.mean, self.V, s
-            )
-            block = block[holed]
-        f = self.fitted(np, block)
-        factor = self.factor(np, f, self.freedom)
-        shrunk = f.scores * self.prior
-        squares = row_squares(np, f.rest) - row_squares(np, shrunk)
-        scores[holed] = row_norms(np, (f.scores + factor[:, None] * shrunk) / s)
-        orthogonal[holed] = factor * np.sqrt(np.maximum(squares, 0.0))
-        return scores, orthogonal
+        return self.in_unit(xp, Z)
 
     def in_unit(self, xp: Any, Z: Array) -> Array:
         """Rows in the unit of the data, of rows about the mean in that of the model, in place."""
@@ -212,13 +154,13 @@ class Completion:
         d, k = self.V.shape
         # k of the cells are spent on the scores.
         free = xp.clip(1.0 - k / xp.clip(f.count, 1.0, None), 0.0, None) / max(1.0 - k / d, 1e-9)
-        share = xp.clip(f.share * free, LEAST_SHARE, 1.0)
+        share = xp.clip(f.share * free, LEAST, 1.0)
         total = norm(self.noise)
         if not total > 0:
             return 1.0 / xp.sqrt(share)
         with np.errstate(over="ignore"):
             # Of rows so far off that their squares overflow, it does not matter how far.
-            u = xp.clip(row_norms(xp, f.rest) / total, None, FAR) ** 2 / share
+            u = xp.clip(row_norms(xp, f.rest) / total, None, LARGEST) ** 2 / share
         a = 2.0 / (9.0 * freedom)
         z = (cube_root(xp, u) - (1.0 - a / share)) * xp.sqrt(share)
         full = xp.clip(1.0 - a + z, 0.0, None) ** 3
@@ -246,16 +188,6 @@ class Fitted:
     """... and their share of the noise of a full row."""
 
 
-@dataclass(frozen=True)
-class Known:
-    """What a completion found of rows when it first filled them: to find it takes longest."""
-
-    scores: Floats
-    """(n, k)."""
-    factors: Floats
-    """What residuals are multiplied by, (n,); NaN: not filled yet."""
-
-
 def _isnan(xp: Any, rows: Rows, block: Array) -> Any:
     return (xp.astype(xp.isnan(block), xp.float64),), ()
 
@@ -263,7 +195,7 @@ def _isnan(xp: Any, rows: Rows, block: Array) -> Any:
 def in_pieces(xp: Any, block: Array) -> list[slice]:
     """Slices of a block, few enough rows each that copies of them stay in a processor's cache."""
     n = block.shape[0]
-    step = max(1, AT_A_TIME // block.shape[1]) if xp is np else n
+    step = max(1, BLOCK_BYTES // (8 * block.shape[1])) if xp is np else n
     return [slice(i, min(i + step, n)) for i in range(0, n, step)] or [slice(0, 0)]
 
 
@@ -302,7 +234,7 @@ def solved(xp: Any, A: Array, b: Array) -> Array:
 
 
 class Filled(View):
-    """Rows with their holes filled by a completion."""
+    """Rows with their missing cells filled by a completion."""
 
     def __init__(
         self,
@@ -313,27 +245,14 @@ class Filled(View):
         super().__init__(source)
         self.completion = completion
         self._n_observed = n_observed
-        n, k = source.shape[0], completion.V.shape[1]
-        self._known = None
-        if 8 * n * (k + 1) <= MOST_KNOWN:
-            self._known = Known(np.empty((n, k)), np.full(n, np.nan))
 
     def transform(self, xp: Any, rows: Rows, block: Array) -> Array:
         """The rows, completed."""
-        if self._known is None or xp is not np:
-            return self.completion.completed(xp, block)
-        known = Known(self._known.scores[rows], self._known.factors[rows])
-        out = self.completion.completed(np, block, known)
-        self._known.scores[rows], self._known.factors[rows] = known.scores, known.factors
-        return out
+        return self.completion.completed(xp, block)
 
     def magnitudes(self) -> Floats:
         """Largest absolute entry of each row that is there, (n,)."""
         return Zeroed(self.source).magnitudes()
-
-    def centered(self, mean: Floats) -> RowSource:
-        """View of the rows less `mean`."""
-        return FilledAbout(self, mean)
 
     def missing_cells(self) -> Mask:
         """Mask (n, d) of the cells that were filled."""
@@ -344,31 +263,6 @@ class Filled(View):
         if self._n_observed is None:
             self._n_observed = count_observed(self.source)
         return self._n_observed
-
-
-class FilledAbout(Centered):
-    """Rows with their holes filled, less a common vector."""
-
-    def __init__(self, source: Filled, mean: Floats) -> None:
-        super().__init__(source, mean)
-        self.filled = source
-
-    def scores(self, V: Floats, s: Floats, keep: Mask | None = None) -> tuple[Floats, Floats]:
-        """Incoherence and residual of every row; quickly about the subspace that fills them."""
-        model = self.filled.completion
-        same = np.array_equal(model.mean, self.offset) and np.array_equal(model.V, V)
-        if not same or model.freedom is None or model.scale is not None:
-            return super().scores(V, s, keep)
-
-        def kernel(xp: Any, rows: Rows, block: Array) -> Any:
-            if xp is not np:
-                rows_about = model.completed(xp, block) - place(xp, self.offset, block)
-                return score_rows(xp, rows_about, V, s), ()
-            found = [model.distances(block[at], s) for at in in_pieces(np, block)]
-            return tuple(np.concatenate(part) for part in zip(*found, strict=True)), ()
-
-        E, R = self.filled.source.sweep(kernel, keep)[0]
-        return E, R
 
 
 def count_observed(source: RowSource) -> npt.NDArray[np.intp]:

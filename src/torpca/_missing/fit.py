@@ -1,4 +1,4 @@
-"""The robust fit of rows with holes: complete the rows, fit them, complete them by the fit."""
+"""The robust fit of rows with missing cells: complete the rows, fit them, complete them anew."""
 
 from __future__ import annotations
 
@@ -8,44 +8,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torpca._core.problem import NotFiniteError
 from torpca._core.subspace import subspace_change
 from torpca._missing.cells import WithoutCells, cell_scales, without_bad_cells
-from torpca._missing.check import check_holes
-from torpca._missing.completion import Completion, Filled, count_observed, unjudged
+from torpca._missing.check import check_cells, judged
+from torpca._missing.completion import Completion, Filled, count_observed
 from torpca._missing.em import chance, settled, to_come
 from torpca._missing.screen import Screen
 from torpca._missing.start import first_completion
+from torpca._missing.tuning import (
+    FEW_CELLS,
+    FITS,
+    HELD_BYTES,
+    NEAR_CHANCE,
+    NUMBERS,
+    ROWS,
+    SLOWEST,
+    STANDS,
+)
 from torpca._options import Options
 from torpca._robust.algorithm import robust_fit
 from torpca._robust.describe import RobustFit
 from torpca._robust.draw import some_rows
 from torpca._robust.limits import LEVEL
-from torpca._robust.rank import RankRule
 from torpca._sources import RowSource, as_source
-from torpca._sources.base import Array, Floats, Rows, place
-from torpca._words import counted, figures
+from torpca._sources.base import Array, Floats, Rows, dtype_of, place
 
-# Looks at the cells by the model, at most, and share of them that may change in the end.
-CELL_ROUNDS, FEW_CELLS = 3, 1e-3
-# Fits, each of rows that the one before completes, at most.
-ROUNDS = 4
-# Share of the rows whose weights may change in the end, ...
-SETTLED = 0.002
-# ... or of the error that chance makes by which the subspace may move, in the end and before.
-NEAR_CHANCE, ROUGHLY = 0.3, 1.0
-# ... of which a completion by a part of the rows is to leave so much room.
-SAFELY = 2 / 3
-# Share of the residuals of the fit before that is left in the end.
-STANDS = 0.1
-# Largest share of missing cells that is taken for the rate at which moves of EM shrink.
-MOST_MISSING = 0.95
-# Of many rows, a part that holds so many numbers, or rows at least, is fitted first.
-NUMBERS, FEWEST, WORTH_A_PART = 2**20, 2000, 3
-# Rows in which holes are looked for before a fit.
-FIRST_ROWS = 20
-# Rows of a view are held if they take no more than this; else they are made in every pass.
-MOST_BYTES = 2**26
+Counts = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -54,12 +42,12 @@ class RowsFit:
 
     fit: RobustFit
     rows: RowSource
-    """The rows it is a fit of: without holes."""
+    """The rows it is a fit of: none of their cells is missing."""
     completion: Completion | None = None
-    """How holes are filled by it; None: there were none."""
+    """How missing cells are filled by it; None: there were none."""
     observed: RowSource | None = None
     """The rows as they were, NaN where a cell is missing or bad; None: no cell is."""
-    n_observed: npt.NDArray[np.intp] | None = None
+    n_observed: Counts | None = None
     """Number of cells that each row had, (n,); None: all of them."""
     shares: Floats | None = None
     """Share of the rows that have each feature, (d,); None: all have all."""
@@ -67,197 +55,124 @@ class RowsFit:
     """Largest absolute entry of each row that is there, (n,); None: nobody has looked."""
 
 
+@dataclass(frozen=True)
+class Table:
+    """Rows with missing cells, as a fit is to see them."""
+
+    source: RowSource
+    """The rows as given."""
+    rows: RowSource
+    """The rows with NaN in place of bad cells, too."""
+    n_observed: Counts
+    """Number of cells that each of these rows has, (n,)."""
+    sample_weight: Floats
+    """How often each row counts, (n,)."""
+    cells: bool = False
+    """Whether single cells may be bad."""
+
+    def part(self, rows: Counts) -> Table:
+        """The rows of these numbers, held in memory."""
+        source = as_source(self.source.take(rows))
+        seen = as_source(self.rows.take(rows)) if self.cells else source
+        weights = self.sample_weight[rows]
+        return replace(
+            self, source=source, rows=seen, n_observed=self.n_observed[rows], sample_weight=weights
+        )
+
+    def without(self, bad: RowSource) -> Table:
+        """The table with the rows of the view `bad`, which lacks bad cells."""
+        rows = held(bad)
+        return replace(self, rows=rows, n_observed=count_observed(rows))
+
+    def few_differ(self, other: Table) -> bool:
+        """Whether nearly as many cells of each row are there as in another table of the rows."""
+        changed = float(self.sample_weight @ np.abs(self.n_observed - other.n_observed))
+        return changed <= FEW_CELLS * float(np.sum(self.sample_weight)) * self.source.shape[1]
+
+
 def fit_rows(
     source: RowSource, options: Options, sample_weight: Floats, rng: np.random.Generator
 ) -> RowsFit:
-    """The robust fit of rows with holes or without."""
-    if not begins_with_holes(source):
-        try:
-            return RowsFit(robust_fit(source, options, sample_weight, rng), source)
-        except NotFiniteError:  # to look for NaN beforehand would cost rows without it a pass
-            pass
-    holes = check_holes(source, sample_weight)
-    found = fit_with_holes(source, holes.n_observed, options, sample_weight, rng)
-    return replace(found, shares=holes.shares, sizes=holes.sizes)
-
-
-def begins_with_holes(source: RowSource) -> bool:
-    """Whether a cell of the first rows is missing, where looking at them costs nothing."""
-    few = np.arange(min(FIRST_ROWS, source.shape[0]))
-    return source.in_memory and bool(np.isnan(source.take(few)).any())
-
-
-def fit_with_holes(
-    source: RowSource,
-    n_observed: npt.NDArray[np.intp],
-    options: Options,
-    sample_weight: Floats,
-    rng: np.random.Generator,
-) -> RowsFit:
-    """Principal components of the good rows of `source`, NaN where a cell is missing.
-
-    1. A first completion by more directions than are asked for, from rows of equal length.
-    2. A robust fit of the completed rows. It knows nothing of holes.
-    3. With the weights that it gave the rows: complete and fit in turn until the subspace settles
-       (EM for PCA: Roweis 1998), which is the maximum of the likelihood of the cells that are
-       there, were the noise the same in all of them.
-    4. Again from 2, until the weights stay, or the subspace.
-
-    Of many rows, a part goes through all of this first.
-    """
-    rank, center = options.rank.given, options.center
-    weights = judged(sample_weight, n_observed, options.rank, rank or 1, source.shape[1])
-    few = max(FEWEST, NUMBERS // source.shape[1])
-    if np.count_nonzero(weights) <= WORTH_A_PART * few:
-        begun = first_completion(source, weights, rank, rng, center=center)
-        return rounds(source, n_observed, begun, options, sample_weight, rng)
-    rows = some_rows(weights, few, rng)
-    part = as_source(source.take(rows))
-    # Where a row ends to be an inlier for the user plays no part in the fit.
-    usual = replace(options, beyond=LEVEL)
-    found = fit_with_holes(part, n_observed[rows], usual, sample_weight[rows], rng)
-    assert found.completion is not None
-    # The part has told bad rows from good ones: what is left is EM, and comes nearer as EM does.
-    rate = missing_share(part, weights[rows])
-    begun, enough = found.completion, enough_rows(rate) * np.count_nonzero(weights)
-    if enough > len(rows):
-        begun = settled(
-            source,
-            begun,
-            only(weights, some_rows(weights, int(enough), rng)),
-            center=center,
-            within=found.fit.limits.orthogonal,
-            share=ROUGHLY,
-            rate=rate,
-        )
-    return rounds(source, n_observed, begun, options, sample_weight, rng, rate)
-
-
-def rounds(
-    source: RowSource,
-    n_observed: npt.NDArray[np.intp],
-    completion: Completion,
-    options: Options,
-    sample_weight: Floats,
-    rng: np.random.Generator,
-    rate: float = 0.5,
-) -> RowsFit:
-    """Steps 2 to 4 from a first completion, where each move is `rate` times the one before."""
-    seed = int(rng.integers(2**62))  # for all fits: what changes is the cells
-    rank = options.rank
-    weights = judged(sample_weight, n_observed, rank, rank.given or 1, source.shape[1])
-    kept, noise = None, np.inf
-    for _ in range(ROUNDS):
-        filled = completed(source, completion)
-        fit = robust_fit(filled, options, weights, np.random.default_rng(seed))
-        weights = judged(sample_weight, n_observed, rank, *fit.V.shape[::-1])
-        before, kept = kept, fit.weights * weights
-        n = float(np.sum(kept))
-        same = before is not None and float(np.sum(np.abs(kept - before))) <= SETTLED * n
-        moved = subspace_change(completion.V, fit.V)
-        near = moved * to_come(rate) <= NEAR_CHANCE * chance(by_fit(fit, completion), n)
-        # While residuals shrink fast, they are what completion has left, and no noise.
-        near, noise = near and fit.left_over > STANDS * noise, fit.left_over
-        # The first completion is none by rows that a fit kept.
-        if completion.freedom is not None and (same or near):
-            break
-        completion = completion_of(source, fit, kept, options)
-    return RowsFit(fit, filled, by_fit(fit, completion), source, n_observed)
+    """The robust fit of rows, whether cells are missing or not: see `fit_incomplete`."""
+    if not lacks_cells(source):
+        return RowsFit(robust_fit(source, options, sample_weight, rng), source)
+    found = check_cells(source, sample_weight)
+    table = Table(source, source, found.n_observed, sample_weight)
+    fit = fit_incomplete(table, options, rng)
+    return replace(fit, shares=found.shares, sizes=found.sizes)
 
 
 def fit_cells(
     source: RowSource, options: Options, sample_weight: Floats, rng: np.random.Generator
 ) -> RowsFit:
-    """The robust fit of rows in which single cells may be bad, too.
+    """The robust fit of rows in which single cells may be bad, too: see `fit_incomplete`.
 
     Cells that their row's other cells do not predict count as missing: first by columns in pairs
     (Rousseeuw and Van den Bossche 2018), then by the fitted model, until they stay.
     """
-    holes = check_holes(source, sample_weight)
+    found = check_cells(source, sample_weight)
     screen = Screen.of(source, sample_weight, rng)
-    rows = held(WithoutCells(source, screen.bad))
-    n_observed = count_observed(rows)
-    found = fit_with_holes(rows, n_observed, options, sample_weight, rng)
-    for _ in range(CELL_ROUNDS):
-        assert found.completion is not None
-        kept = found.fit.weights * sample_weight
-        noise = cell_scales(rows, found.completion, kept, sample_weight, rng)
-        model = replace(found.completion, noise=noise)
-        rows, before = held(without_bad_cells(source, model)), n_observed
-        n_observed = count_observed(rows)
-        found = rounds(rows, n_observed, model, options, sample_weight, rng)
-        changed = float(sample_weight @ np.abs(n_observed - before))
-        if changed <= FEW_CELLS * float(np.sum(sample_weight)) * source.shape[1]:
-            break
+    table = Table(source, source, found.n_observed, sample_weight, cells=True)
+    fit = fit_incomplete(table.without(WithoutCells(source, screen.bad)), options, rng)
+    return replace(fit, shares=found.shares, sizes=found.sizes)
+
+
+def lacks_cells(source: RowSource) -> bool:
+    """Whether a cell is missing, or infinite, which `check_cells` refuses: one quick pass.
+
+    Zero times such a number is NaN, and zero times all others is zero.
+    """
+    zeros = np.zeros(source.shape[1])
+
+    def kernel(xp: Any, rows: Rows, block: Array) -> Any:
+        products = block @ place(xp, zeros.astype(dtype_of(block)), block)
+        return (), (xp.sum(xp.astype(xp.isnan(products), xp.float64))[None],)
+
+    with np.errstate(invalid="ignore"):
+        return bool(source.sweep(kernel, native=np.float32)[1][0][0] > 0)
+
+
+def fit_incomplete(table: Table, options: Options, rng: np.random.Generator) -> RowsFit:
+    """Principal components of the good rows of a table, NaN where a cell is missing.
+
+    1. A first completion by more directions than are asked for, from rows of equal length.
+    2. A robust fit of the completed rows. It knows nothing of missing cells.
+    3. With the weights that it gave the rows: complete and fit in turn until the subspace settles
+       (EM for PCA: Roweis 1998), which is the maximum of the likelihood of the cells that are
+       there, were the noise the same in all of them.
+    4. Where single cells may be bad: look for them by this model, and take them out.
+    5. Again from 2, until the subspace stands, and the bad cells.
+
+    That is FITS robust fits at most. Of many rows, a part goes through all of this first: as many
+    fits of the part, and as many of the table.
+    """
+    rank, center = options.rank.given, options.center
+    n, d = table.source.shape
+    weights = judged(table.sample_weight, table.n_observed, options.rank, rank or 1, d)
+    count, few = np.count_nonzero(weights), max(ROWS, NUMBERS // d)
+    if count <= 3 * few:
+        begun = first_completion(table.rows, weights, rank, rng, center=center)
+        return fit_in_turns(table, begun, options, rng)
+    drawn = some_rows(weights, few, rng)
+    part = table.part(drawn)
+    # Where a row ends to be an inlier for the user plays no part in the fit.
+    found = fit_incomplete(part, replace(options, beyond=LEVEL), rng)
     assert found.completion is not None
-    completion = replace(found.completion, noise=model.noise)
-    return replace(found, completion=completion, shares=holes.shares, sizes=holes.sizes)
-
-
-def completed(source: RowSource, completion: Completion) -> RowSource:
-    """The rows with their holes filled."""
-    return held(Filled(source, completion))
-
-
-def held(rows: RowSource) -> RowSource:
-    """Rows of a view as an array, if what they are a view of is one, and not too large."""
-    if not rows.in_memory or 8 * rows.shape[0] * rows.shape[1] > MOST_BYTES:
-        return rows
-    (numbers,), _ = rows.sweep(lambda xp, _, block: ((block,), ()))
-    source = as_source(numbers)
-    source.feature_names = rows.feature_names
-    return source
-
-
-def judged(
-    sample_weight: Floats, n_observed: npt.NDArray[np.intp], rank: RankRule, k: int, d: int
-) -> Floats:
-    """Weights (n,) of rows, zero where k scores explain all cells that a row has.
-
-    `rank` is what the user asked for, and k what came of it.
-    """
-    weights = np.where(unjudged(n_observed, k, d), 0.0, sample_weight)
-    count = int(np.count_nonzero(weights))
-    if count < enough_for(k):
-        raise too_few(n_observed[sample_weight > 0], count, rank, k, d)
-    return weights
-
-
-def enough_for(k: int) -> int:
-    """Number of rows that it takes at least to find k components."""
-    return max(2, k + 1)
-
-
-def too_few(
-    n_observed: npt.NDArray[np.intp], count: int, rank: RankRule, k: int, d: int
-) -> ValueError:
-    """The error of a table of which only `count` rows have enough of their d cells."""
-    one = count <= 1
-    said = (
-        f"{'Only ' + counted(count, 'row') if count else 'No row'} of X {'has' if one else 'have'}"
-    )
-    said += f" enough cells for {counted(k, 'component')}, which is more than {k} or all {d}."
-    if rank.given is None and k > 1:
-        there = float(np.mean(n_observed))
-        asked = "'auto'" if rank.share is None else f"{rank.share:g}"
-        said += (
-            f" n_components={asked} led to this number, but {1 - there / d:.0%} of "
-            f"the cells are missing, and a row has {figures(there)} on average."
-        )
-    fewer = fewer_components(n_observed, k, d)
-    ask = f"Give n_components={fewer}{' or less' if fewer > 1 else ''}, leave" if fewer else "Leave"
-    return ValueError(f"{said} {ask} columns with many holes out, or give rows with more cells.")
-
-
-def fewer_components(n_observed: npt.NDArray[np.intp], k: int, d: int) -> int:
-    """Most components, fewer than k, for which half of the rows have enough cells.
-
-    If there are none, one component, if rows have enough cells for that; otherwise 0.
-    """
-    counts = {j: np.count_nonzero(~unjudged(n_observed, j, d)) for j in range(1, k)}
-    possible = {j: count for j, count in counts.items() if count >= enough_for(j)}
-    half = [j for j, count in possible.items() if 2 * count >= len(n_observed)]
-    return max(half, default=min(possible, default=0))
+    begun = found.completion
+    if table.cells:
+        table = table.without(without_bad_cells(table.source, begun))
+    # The part has told bad rows from good ones: what is left is EM, and comes nearer as EM does.
+    rate = missing_share(part.rows, weights[drawn])
+    # Of m rows it is off by (n/m)^(1/2) times the error of chance of all n. The fit of those, which
+    # it completes, takes over `to_come(rate)` of that: half of what may be off in the end.
+    enough = min(1.0, (to_come(rate) / (NEAR_CHANCE / 2)) ** 2) * count
+    if enough > few:
+        some = np.zeros(n)
+        chosen = some_rows(weights, int(enough), rng)
+        some[chosen] = weights[chosen]
+        within = found.fit.limits.orthogonal
+        begun = settled(table.rows, begun, some, center=center, within=within, share=1.0, rate=rate)
+    return fit_in_turns(table, begun, options, rng, rate, found.fit)
 
 
 def missing_share(source: RowSource, weights: Floats) -> float:
@@ -272,34 +187,83 @@ def missing_share(source: RowSource, weights: Floats) -> float:
         return (), (place(xp, weights[rows], block) @ xp.astype(xp.isnan(block), xp.float64),)
 
     shares = source.sweep(kernel)[1][0] / float(np.sum(weights))
-    return min(float(np.sqrt(np.mean(np.square(shares)))), MOST_MISSING)
+    return min(float(np.sqrt(np.mean(np.square(shares)))), SLOWEST)
 
 
-def enough_rows(rate: float) -> float:
-    """Share of the rows from which a completion is near enough to that from all of them.
+def fit_in_turns(
+    table: Table,
+    completion: Completion,
+    options: Options,
+    rng: np.random.Generator,
+    rate: float = 0.5,
+    last: RobustFit | None = None,
+) -> RowsFit:
+    """Steps 2 to 5 from a first completion, where each move is `rate` times the one before.
 
-    It is off by the error of chance, 1 / share^(1/2) times that of all rows. Of it, the fit of all
-    rows that it completes takes over `to_come(rate)`, which is to be less than NEAR_CHANCE.
+    `last` is the fit, of a part of the rows, that the completion is by.
     """
-    return min(1.0, (to_come(rate) / (SAFELY * NEAR_CHANCE)) ** 2)
+    seed = int(rng.integers(2**62))  # for all fits: what changes is the cells
+    d, k = table.source.shape[1], options.rank.given or 1
+    for _ in range(FITS):
+        filled, seen = held(Filled(table.rows, completion)), table
+        weights = judged(table.sample_weight, table.n_observed, options.rank, k, d)
+        fit = robust_fit(filled, options, weights, np.random.default_rng(seed))
+        k = fit.V.shape[1]
+        weights = judged(table.sample_weight, table.n_observed, options.rank, k, d)
+        kept = fit.weights * weights
+        # The first completion is none by rows that a fit kept.
+        stands = completion.freedom is not None and near(completion, last, fit, kept, rate)
+        if not stands:
+            completion = updated(table.rows, fit, kept, options.center)
+        if table.cells:
+            model = by_fit(fit, completion) if stands else completion
+            table, completion = looked_through(table, model, kept, rng)
+            stands = stands and seen.few_differ(table)
+        if stands:
+            break
+        last = fit
+    return RowsFit(fit, filled, by_fit(fit, completion), seen.rows, seen.n_observed)
 
 
-def only(weights: Floats, rows: npt.NDArray[np.intp]) -> Floats:
-    """The weights (n,) of some rows, zero for all others."""
-    out = np.zeros_like(weights)
-    out[rows] = weights[rows]
-    return out
+def near(
+    completion: Completion, last: RobustFit | None, fit: RobustFit, kept: Floats, rate: float
+) -> bool:
+    """Whether a fit, and all that would follow, move less than chance moves fits to such rows.
+
+    `completion` is that by which the rows were filled. While residuals shrink fast since the `last`
+    fit, they are what it has left, and no noise.
+    """
+    noise = last is not None and fit.left_over > STANDS * last.left_over
+    to_go = subspace_change(completion.V, fit.V) * to_come(rate)
+    return noise and to_go <= NEAR_CHANCE * chance(by_fit(fit, completion), float(np.sum(kept)))
 
 
-def completion_of(
-    source: RowSource, fit: RobustFit, weights: Floats, options: Options
-) -> Completion:
-    """The completion by the rows that a fit kept, of `weights` (n,)."""
-    begun = by_fit(fit, Completion(np.zeros(0), fit.V, fit.scales, np.zeros(0)))
-    d = fit.V.shape[0]
-    begun = replace(begun, noise=np.full(d, fit.left_over / np.sqrt(d)), freedom=None)
-    found = settled(source, begun, weights, center=options.center)
-    return replace(found, freedom=freedom_of(fit.orthogonal_distances, weights, *fit.V.shape))
+def updated(rows: RowSource, fit: RobustFit, kept: Floats, center: bool) -> Completion:
+    """The completion by the rows that a fit kept, of weights (n,), from where the fit is."""
+    d, k = fit.V.shape
+    noise = np.full(d, fit.left_over / np.sqrt(d))
+    begun = by_fit(fit, Completion(np.zeros(0), fit.V, fit.scales, noise))
+    freedom = freedom_of(fit.orthogonal_distances, kept, d, k)
+    return replace(settled(rows, begun, kept, center=center), freedom=freedom)
+
+
+def looked_through(
+    table: Table, completion: Completion, kept: Floats, rng: np.random.Generator
+) -> tuple[Table, Completion]:
+    """The table without the cells that a model finds bad, and the model with the noise of cells."""
+    noise = cell_scales(table.rows, completion, kept, table.sample_weight, rng)
+    model = replace(completion, noise=noise)
+    return table.without(without_bad_cells(table.source, model)), model
+
+
+def held(rows: RowSource) -> RowSource:
+    """Rows of a view as an array, if what they are a view of is one, and not too large."""
+    if not rows.in_memory or 8 * rows.shape[0] * rows.shape[1] > HELD_BYTES:
+        return rows
+    (numbers,), _ = rows.sweep(lambda xp, _, block: ((block,), ()))
+    source = as_source(numbers)
+    source.feature_names = rows.feature_names
+    return source
 
 
 def by_fit(fit: RobustFit, completion: Completion) -> Completion:

@@ -1,4 +1,4 @@
-"""A table with its holes filled, in the container it came in."""
+"""A table with its missing cells filled, in the container it came in."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def impute_like(
     bad_cells: bool = False,
     return_std: bool = False,
 ) -> Any:
-    """X with its holes filled, as `imputed` says; with standard errors (n, d) if asked for."""
+    """X with its missing cells filled, as `imputed` says; with standard errors (n, d) if asked."""
     filled, errors, changed = imputed(
         source, model, cells=cells, bad_cells=bad_cells, with_errors=return_std
     )
@@ -45,23 +45,23 @@ def imputed(
     bad_cells: bool = False,
     with_errors: bool = False,
 ) -> tuple[Floats, Floats, Mask]:
-    """Rows (n, d) with their holes filled, standard errors of these, and features that had some.
+    """Rows (n, d) with missing cells filled, standard errors of these, and features with some.
 
-    With `cells`, bad cells have no part in what a hole is filled with, and stay as they are; with
-    `bad_cells` they are holes, too.
+    With `cells`, bad cells have no part in what others are filled with, and stay as they are; with
+    `bad_cells` they count as missing, too.
     """
 
     def kernel(xp: Any, rows: Rows, block: Array) -> Any:
         good = block
         if cells or bad_cells:
             good = xp.where(judged_cells(xp, model, block)[1], np.nan, block)
-        holes = xp.isnan(good if bad_cells else block)
+        fill = xp.isnan(good if bad_cells else block)
         f = model.fitted(xp, good)
-        out = xp.where(holes, model.in_unit(xp, f.values), block)
-        counts = (xp.sum(xp.astype(holes, xp.float64), axis=0),)
+        out = xp.where(fill, model.in_unit(xp, f.values), block)
+        counts = (xp.sum(xp.astype(fill, xp.float64), axis=0),)
         if not with_errors:
             return (out,), counts
-        return (out, xp.where(holes, errors_of(xp, model, f.observed), 0.0)), counts
+        return (out, xp.where(fill, errors_of(xp, model, f.observed), 0.0)), counts
 
     per_row, (counts,) = source.sweep(kernel)
     return per_row[0], per_row[1] if with_errors else np.zeros((0, 0)), counts > 0
@@ -125,7 +125,7 @@ def as_nullable(column: npt.NDArray[Any], kind: Any) -> Any:
 def impute_chunks(
     X: Any, dtype: np.dtype[Any], fill: Callable[..., Any], return_std: bool, *, marked: bool
 ) -> Any:
-    """A Dask array or data frame with its holes filled by `fill`, chunk by chunk, when computed.
+    """A Dask array or data frame with its cells filled by `fill`, chunk by chunk, when computed.
 
     `marked`: cells count as missing that are not NaN, so that whole numbers have some, too.
     """
@@ -137,7 +137,7 @@ def impute_chunks(
             for std in (False, True)
         ]
         return tuple(made) if return_std else made[0]
-    # The same type in all partitions, though only some of them have holes in a column.
+    # The same type in all partitions, though only some of them lack cells in a column.
     meta = X._meta.astype(
         {
             name: as_nullable(np.zeros(0), kind).dtype

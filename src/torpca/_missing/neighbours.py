@@ -7,15 +7,8 @@ import numpy.typing as npt
 from scipy.stats import chi2
 
 from torpca._missing.one_step import robust_slopes, there, times
+from torpca._missing.tuning import FEW_ROWS, ROUNDING, WRAP
 from torpca._sources.base import Floats
-
-# Numbers are themselves up to START, and fall to zero at END (Raymaekers and Rousseeuw 2021).
-START, END = 1.5, 4.0
-HEIGHT, STEEPNESS = 1.541, 0.862
-# Pairs of columns with fewer rows in common are not asked how they are correlated.
-IN_COMMON = 10
-# The ellipse about points on a line is never flatter than this.
-LARGEST = 1.0 - 1e-9
 
 
 def predictors(
@@ -51,17 +44,19 @@ def wrapped_correlations(U: Floats, weights: Floats | None = None) -> Floats:
     weighted = times(counts, weights)
     squares = W**2 @ weighted.T
     both = np.sqrt(squares * squares.T)
-    known = (counts @ weighted.T >= IN_COMMON) & (both > 0)
+    known = (counts @ weighted.T >= FEW_ROWS) & (both > 0)
     products = W @ times(W, weights).T
     R: Floats = np.where(known, products / np.where(known, both, 1.0), 0.0)
-    return np.clip(R, -LARGEST, LARGEST)
+    # The ellipse about points on a line is never flatter than this.
+    return np.clip(R, ROUNDING - 1.0, 1.0 - ROUNDING)
 
 
 def wrap(P: Floats) -> Floats:
-    """P, where numbers beyond START fall smoothly back to zero, which they reach at END."""
+    """P, where numbers far out fall smoothly back to zero (Raymaekers and Rousseeuw 2021)."""
+    start, end, height, steepness = WRAP
     size = np.abs(P)
-    falling = HEIGHT * np.tanh(STEEPNESS * np.maximum(END - size, 0.0))
-    return np.where(size <= START, P, np.copysign(falling, P))
+    falling = height * np.tanh(steepness * np.maximum(end - size, 0.0))
+    return np.where(size <= start, P, np.copysign(falling, P))
 
 
 def candidates(rough: Floats, j: int, least: float, count: int) -> npt.NDArray[np.intp]:

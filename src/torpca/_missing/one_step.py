@@ -7,29 +7,18 @@ Bossche (2018), section 3.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.stats import chi2, norm
 
+from torpca._missing.tuning import BOUND, NO_WEIGHT, ROUNDING
 from torpca._sources.base import Floats
-
-# In median absolute deviations: numbers farther out have no weight in a location, and count no more
-# in a scale.
-NO_WEIGHT, BOUND = 3.0, 2.5
-# Mean of min(z^2, b^2) for Gaussian z, where b is that bound in standard deviations.
-_B2 = (BOUND * norm.ppf(0.75)) ** 2
-CONSISTENCY = float(chi2.cdf(_B2, 3) + _B2 * chi2.sf(_B2, 1))
-# Standardised numbers that differ by less are equal.
-ROUNDING = 1e-12
 
 
 def there(P: Floats) -> Floats:
     """P, zero where nothing is there."""
     return np.where(np.isnan(P), 0.0, P)
-
-
-def weights_if_any(weights: Floats) -> Floats | None:
-    """The weights (n,), or None where all are one: that takes less time."""
-    return None if np.all(weights == 1.0) else weights
 
 
 def times(P: Floats, weights: Floats | None) -> Floats:
@@ -38,39 +27,27 @@ def times(P: Floats, weights: Floats | None) -> Floats:
 
 
 def medians(P: Floats, weights: Floats | None = None) -> Floats:
-    """Median of each row of P (m, n), (m,); zero where nothing is there."""
-    if weights is not None:
-        return weighted_medians(P.T, weights)
-    count = P.shape[1] - np.count_nonzero(np.isnan(P), axis=1)
-    low, high = np.maximum(count - 1, 0) // 2, count // 2
-    # Only what is in the middle of some row is put in order. NaN comes last.
-    first, last = np.min(low, initial=P.shape[1] - 1), np.max(high, initial=0)
-    S = np.partition(P, [first, last], axis=1)[:, first : last + 1]
-    S.sort(axis=1)
-    lines = np.arange(len(P))
-    return np.where(count > 0, S[lines, low - first] / 2 + S[lines, high - first] / 2, 0.0)
-
-
-def weighted_medians(X: Floats, w: Floats) -> Floats:
-    """Median of each column of X (m, d), NaN apart, each row repeated w (m,) times; zero if none.
+    """Median of each row of P (m, n), (m,); zero where nothing is there.
 
     Examples
     --------
-    >>> weighted_medians(np.array([[1.0, np.nan], [2.0, np.nan], [4.0, np.nan]]), np.ones(3))
-    array([2., 0.])
+    >>> medians(np.array([[1.0, 2.0, 4.0], [np.nan, 3.0, 4.0]]), np.array([1.0, 1.0, 3.0]))
+    array([4., 4.])
     """
-    alike = len(w) > 0 and w[0] > 0 and bool(np.all(w == w[0]))
-    if alike and not np.isnan(X).all(axis=0).any():  # several times as fast
-        return np.asarray(np.nanmedian(X, axis=0))
-    order = np.argsort(X, axis=0, kind="stable")  # NaN comes last
-    ordered = np.take_along_axis(X, order, axis=0)
-    mass = np.cumsum(np.where(np.isnan(ordered), 0.0, w[order]), axis=0)
-    half = 0.5 * mass[-1] * np.array([[1 - 1e-12], [1 + 1e-12]])
-    # The first numbers that have half of the weight behind them, and more than half.
-    low, high = (np.sum(mass < at, axis=0) for at in half)
-    pick = np.minimum(np.stack([low, high]), len(X) - 1)
-    two = np.take_along_axis(ordered, pick, axis=0)
-    middle = np.where(np.isnan(two[1]), two[0], two[0] / 2 + two[1] / 2)
+    if weights is None or np.all(weights == weights[0]):  # several times as fast
+        S = np.sort(P, axis=1)  # NaN comes last
+        count = np.count_nonzero(~np.isnan(S), axis=1)
+        low, high = np.maximum(count - 1, 0) // 2, count // 2
+    else:
+        order = np.argsort(P, axis=1, kind="stable")
+        S = np.take_along_axis(P, order, axis=1)
+        mass = np.cumsum(np.where(np.isnan(S), 0.0, weights[order]), axis=1)
+        # The first numbers that have half of the weight behind them, and more than half.
+        half = 0.5 * mass[:, -1:] * np.array([1 - 1e-12, 1 + 1e-12])
+        low, high = (np.count_nonzero(mass < at[:, None], axis=1) for at in half.T)
+    lines, most = np.arange(len(S)), S.shape[1] - 1
+    first, second = (S[lines, np.minimum(at, most)] for at in (low, high))
+    middle = np.where(np.isnan(second), first, first / 2 + second / 2)
     return np.where(np.isnan(middle), 0.0, middle)
 
 
@@ -101,7 +78,7 @@ def one_step_scales(P: Floats, weights: Floats | None = None) -> Floats:
     count = np.count_nonzero(known, axis=1) if weights is None else known @ weights
     bounded = there(bounded)
     squares = np.vecdot(times(bounded, weights), bounded)
-    return mad * np.sqrt(squares / (np.where(count > 0, count, 1) * CONSISTENCY))
+    return mad * np.sqrt(squares / (np.where(count > 0, count, 1) * _bounded_square()))
 
 
 def robust_slopes(y: Floats, A: Floats, cut: float, weights: Floats | None = None) -> Floats:
@@ -119,3 +96,10 @@ def robust_slopes(y: Floats, A: Floats, cut: float, weights: Floats | None = Non
     weighted = times(B, weights)
     squares, products = np.vecdot(weighted, B), np.vecdot(weighted, there(y))
     return np.where(squares > 0, products / np.where(squares > 0, squares, 1.0), first)
+
+
+@lru_cache(maxsize=1)
+def _bounded_square() -> float:
+    """Mean of min(z^2, b^2) for Gaussian z, where b is BOUND in standard deviations."""
+    b2 = (BOUND * norm.ppf(0.75)) ** 2
+    return float(chi2.cdf(b2, 3) + b2 * chi2.sf(b2, 1))

@@ -8,26 +8,20 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from torpca._missing.cells import MOST
+from torpca._missing.cells import too_many
 from torpca._missing.neighbours import predictors
-from torpca._missing.one_step import (
+from torpca._missing.one_step import one_step_locations, one_step_scales, robust_slopes
+from torpca._missing.tuning import (
+    CORRELATED,
+    CUT,
+    NEIGHBOURS,
     ROUNDING,
-    one_step_locations,
-    one_step_scales,
-    robust_slopes,
-    weights_if_any,
+    ROWS,
+    rows_to_look_at,
 )
 from torpca._robust.draw import some_rows
 from torpca._sources import RowSource
 from torpca._sources.base import Array, Floats, place, to_numpy
-
-# Share of good cells within the cut-off.
-QUANTILE = 0.99
-# Columns less correlated do not predict each other; at most so many predict one, and with more
-# columns than that none does: the products of all pairs would not be held.
-CORRELATED, NEIGHBOURS, MOST_COLUMNS = 0.5, 30, 2000
-# Rows from which columns are described.
-ROWS, NUMBERS, FEWEST = 1000, 2**19, 100
 
 
 @dataclass(frozen=True)
@@ -47,36 +41,34 @@ class Screen:
     """The same times slopes, (d, d), times what undoes the shrinkage of a mean."""
     spread: Floats
     """Scale of what is left, (d,)."""
-    cut: float
 
     @classmethod
     def of(cls, source: RowSource, weights: Floats, rng: np.random.Generator) -> Screen:
         """The columns of some rows of `source`, each counted as often as its weight (n,) says."""
         d = source.shape[1]
-        rows = some_rows(weights, min(ROWS, max(FEWEST, NUMBERS // d)), rng)
-        P, counts = np.ascontiguousarray(source.take(rows).T), weights_if_any(weights[rows])
-        cut = float(np.sqrt(chi2.ppf(QUANTILE, 1)))
+        rows = some_rows(weights, rows_to_look_at(d), rng)
+        P, counts = np.ascontiguousarray(source.take(rows).T), weights[rows]
         location = one_step_locations(P, counts)
         scale = one_step_scales(P - location[:, None], counts)
-        if d > MOST_COLUMNS:
-            return cls(location, scale, None, np.zeros((0, 0)), np.ones(d), cut)
+        if d > ROWS:  # the products of all pairs would not be held
+            return cls(location, scale, None, np.zeros((0, 0)), np.ones(d))
         Z = (P - location[:, None]) / np.where(scale > 0, scale, np.inf)[:, None]
-        U = np.where(np.abs(Z) <= cut, Z, np.nan)
-        w, b = predictors(U, CORRELATED, NEIGHBOURS, QUANTILE, counts)
+        U = np.where(np.abs(Z) <= CUT, Z, np.nan)
+        w, b = predictors(U, CORRELATED, NEIGHBOURS, float(chi2.cdf(CUT**2, 1)), counts)
         alone = np.count_nonzero(w, axis=1) == 1
         w[alone] = 0.0
-        found = cls(location, scale, w, w * b, np.ones(d), cut)
+        found = cls(location, scale, w, w * b, np.ones(d))
         expected = to_numpy(found.expected(np, Z.T)).T
-        grown = np.where(alone, 1.0, robust_slopes(Z, expected, cut, counts))
+        grown = np.where(alone, 1.0, robust_slopes(Z, expected, CUT, counts))
         away = Z - grown[:, None] * expected
         spread = np.maximum(one_step_scales(away, counts), ROUNDING)
-        return cls(location, scale, w, w * b * grown[:, None], spread, cut)
+        return cls(location, scale, w, w * b * grown[:, None], spread)
 
     def expected(self, xp: Any, Z: Array) -> Array:
         """Cells of standardised rows (n, d) as the others of their row predict them."""
         if self.weights is None:
             return xp.zeros_like(Z)
-        good = xp.abs(Z) <= self.cut
+        good = xp.abs(Z) <= CUT
         total = xp.astype(good, xp.float64) @ place(xp, self.weights.T, Z)
         sums = xp.where(good, Z, 0.0) @ place(xp, self.slopes.T, Z)
         return xp.where(total > 0, sums / xp.where(total > 0, total, 1.0), 0.0)
@@ -86,7 +78,5 @@ class Screen:
         scale = np.where(self.scale > 0, self.scale, np.inf)
         Z = (block - place(xp, self.location, block)) / place(xp, scale, block)
         away = xp.abs(Z - self.expected(xp, Z)) / place(xp, self.spread, block)
-        bad = away > self.cut  # not where a cell is missing
-        count = xp.sum(xp.astype(bad, xp.float64), axis=1)
-        there = xp.sum(xp.astype(~xp.isnan(block), xp.float64), axis=1)
-        return bad & (count <= MOST * there)[:, None]
+        bad = away > CUT  # not where a cell is missing
+        return bad & ~too_many(xp, bad, ~xp.isnan(block))

@@ -1,42 +1,32 @@
-"""A first completion of rows with holes, in which bad rows have no more say than others."""
+"""A first completion of rows with missing cells, in which bad rows have no more say than others."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from torpca._core.gram import top_of_gram
+from torpca._core.krylov import OVERSAMPLING
 from torpca._missing.completion import Completion
 from torpca._missing.em import settled
-from torpca._missing.one_step import weighted_medians
+from torpca._missing.one_step import medians
+from torpca._missing.tuning import rows_to_look_at
 from torpca._robust.draw import some_rows
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats, Mask
-
-# Rows from which it is found, and numbers in them at most, but so many rows in any case.
-ROWS, NUMBERS, FEWEST = 3000, 2**20, 300
-# Directions beside those asked for, which groups of bad rows may have, and how many if the number
-# is to be found.
-BESIDE, TO_BE_FOUND = 2, 10
-# Rows for each of them.
-ROWS_PER_DIRECTION = 4
-# It is to be refined, not used.
-PASSES, ROUGHLY = 20, 1.0
-# Rows nearer to the centre than this share of the middle one count no more than that.
-NEAR = 0.1
 
 
 def first_completion(
     source: RowSource, weights: Floats, rank: int | None, rng: np.random.Generator, *, center: bool
 ) -> Completion:
-    """Completion by twice as many directions as are asked for, from rows of equal length.
+    """Completion by twice as many directions as are asked for, from rows that are not long.
 
-    Rows brought to one length about the medians of the features tell their directions, however
-    far out they are (spherical PCA, Locantore et al. 1999). Groups of bad rows may have some of the
-    directions; cells of good rows are filled by theirs.
+    Rows longer than the middle one, about the medians of the features, are brought to its length:
+    then they tell their directions, however far out they are (Winsorised signs, Raymaekers and
+    Rousseeuw 2019). Groups of bad rows may have some of the directions; cells of good rows are
+    filled by theirs.
     """
     d = source.shape[1]
-    count = min(ROWS, max(FEWEST, NUMBERS // d))
-    rows = some_rows(weights, count, rng)
+    rows = some_rows(weights, rows_to_look_at(d), rng)
     X, w = source.take(rows), weights[rows]
     observed = ~np.isnan(X)
     mean, scale = middles(X, w, center=center)
@@ -48,17 +38,17 @@ def first_completion(
         safe = np.where(unit > 0, unit, 1.0)
         length = safe * np.sqrt(np.sum(np.square(C / safe[:, None]), axis=1) / expected)
     there = np.isfinite(length) & (expected > 0)
-    middle = float(weighted_medians(np.where(there, length, np.nan)[:, None], w)[0]) or 1.0
-    length = np.maximum(np.where(there, length, middle), NEAR * middle) / middle
-    short = mean + C / length[:, None]
+    middle = float(medians(np.where(there, length, np.nan)[None], w)[0]) or 1.0
+    length = np.maximum(np.where(there, length, middle), middle)
+    short = mean + C * (middle / length)[:, None]
     short[~observed] = np.nan
-    k = 2 * rank + BESIDE if rank is not None else TO_BE_FOUND
+    k = OVERSAMPLING if rank is None else 2 * rank
     # Nearly as many as there are features would fit the cells that a row has, whatever they are,
     # and say nothing of the others.
     most = min(d - 1, max(rank or 1, d // 2))
-    k = max(1, min(k, most, int(np.sum(w)) // ROWS_PER_DIRECTION))
+    k = max(1, min(k, most, int(np.sum(w)) // 2))
     model = by_pairs(np.where(observed, short - mean, 0.0), observed, w, mean, k)
-    return settled(as_source(short), model, w, center=center, max_passes=PASSES, share=ROUGHLY)
+    return settled(as_source(short), model, w, center=center, share=1.0)
 
 
 def by_pairs(C: Floats, observed: Mask, w: Floats, mean: Floats, k: int) -> Completion:
@@ -76,9 +66,9 @@ def by_pairs(C: Floats, observed: Mask, w: Floats, mean: Floats, k: int) -> Comp
 
 def middles(X: Floats, w: Floats, *, center: bool) -> tuple[Floats, Floats]:
     """Median of each feature of X (m, d), and the median distance from it, of the cells there."""
-    mean = weighted_medians(X, w) if center else np.zeros(X.shape[1])
+    mean = medians(X.T, w) if center else np.zeros(X.shape[1])
     away = np.abs(X - mean)
-    scale = weighted_medians(away, w)
+    scale = medians(away.T, w)
     # More than half of the cells may be equal.
     largest = np.max(np.where(np.isnan(away), 0.0, away), axis=0)
     return mean, np.where(scale > 0, scale, largest)

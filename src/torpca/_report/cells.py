@@ -8,7 +8,7 @@ import numpy as np
 
 from torpca._answer import Answer
 from torpca._missing.cell_map import GROUPS, CellMap, farthest_within, first_columns, group_words
-from torpca._missing.cells import CUT
+from torpca._missing.tuning import CUT
 from torpca._report.encode import packed, short, text
 from torpca._words import counted, figures, listed
 

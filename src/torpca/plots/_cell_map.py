@@ -10,14 +10,13 @@ import numpy.typing as npt
 
 from torpca._missing.cell_map import (
     GROUPS,
-    MAX_ROWS,
     cell_map,
     choose_rows,
     farthest_within,
     first_columns,
     group_words,
 )
-from torpca._missing.cells import CUT
+from torpca._missing.tuning import CUT, MAX_ROWS
 from torpca._names import FROM_ZERO
 from torpca._sources.base import Floats, to_numpy
 from torpca._words import shortened, whole

@@ -11,12 +11,8 @@ from scipy.stats import chi2
 
 from torpca._core.problem import check_count, check_real
 from torpca._missing.neighbours import predictors
-from torpca._missing.one_step import (
-    ROUNDING,
-    one_step_locations,
-    one_step_scales,
-    robust_slopes,
-)
+from torpca._missing.one_step import one_step_locations, one_step_scales, robust_slopes
+from torpca._missing.tuning import ROUNDING
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Floats
 from torpca.rivals._gaps import check_cells
