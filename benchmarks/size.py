@@ -45,7 +45,7 @@ Line = dict[str, Any]
 
 ROOT = Path(__file__).parents[1]
 # The folders of the robust fit, and others that are counted by themselves.
-FIT = ("_robust",)
+FIT = ("_robust", "_stats", "_select", "_sample")
 FOLDERS = (*FIT, "_missing", "_core")
 THE_FIT, ALL, PRIVATE, MODULES = "robust fit", "all", "torpca._*", "modules"
 AIMS = {

@@ -16,14 +16,13 @@ from torpca import OutlierRobustPCA
 from torpca._robust import algorithm, choice, loop, start
 from torpca._robust.part import draw_part
 from torpca._robust.rank import RankRule
-from torpca._robust.rule import Cutoffs
 from torpca._robust.start import rank_of_half
 from torpca._robust.subspace import Subspace
 from torpca._robust.tuning import Tuning, tuned, tuning
 from torpca._sources import as_source
 from torpca.datasets import make_outlier_subspace
 
-EVERY = {"pairs", "strict", "side", "subsets"}
+EVERY = {"pairs", "side", "subsets"}
 OFF_BY_NAME = {change.what: change for change in OFF}
 
 
@@ -44,8 +43,8 @@ def two_groups():
 
 def tried(part, rank=2):
     rng, rule = np.random.default_rng(0), RankRule(given=rank)
-    halves = start.least_outlying(part, rng)
-    return list(start.candidates(part, halves, rank_of_half(part, halves[0], rule), rng))
+    half = start.least_outlying(part, rng)
+    return list(start.candidates(part, half, rank_of_half(part, half, rule), rng))
 
 
 def names_of(part):
@@ -99,7 +98,7 @@ def test_factors_stay_factors():
             assert 0.5 < scaled(name, factor) <= 1
 
 
-@pytest.mark.parametrize("name", ["strict", "side", "subsets"])
+@pytest.mark.parametrize("name", ["side", "subsets"])
 def test_a_candidate_switched_off_is_not_tried(name, two_groups):
     assert names_of(two_groups) == EVERY
     with OFF_BY_NAME[f'candidate "{name}"'].made():
@@ -137,13 +136,6 @@ def test_without_a_limit_on_copies_a_heap_has_all_its_votes():
         assert np.max(heap := a_part(X).votes) == pytest.approx(40 * np.min(heap))
 
 
-def test_without_widening_cut_offs_stay():
-    cuts = Cutoffs(residual=2.0, along=2.0)
-    assert cuts.widened() != cuts
-    with OFF_BY_NAME["widened cut-offs"].made():
-        assert cuts.widened() == cuts
-
-
 LINES = {"with a gap": 1e-4, "both exact": None}
 
 
@@ -163,7 +155,7 @@ def test_without_a_line_of_the_choice_the_first_candidate_stays(line, two_groups
         assert line == "both exact" or choice.best_of([one, tight]) is one
 
 
-MODULES = (algorithm, choice, loop, start, Subspace, Cutoffs)
+MODULES = (algorithm, choice, loop, start, Subspace)
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
@@ -253,7 +245,7 @@ def test_a_line_counts_cases_errors_and_time():
     }
     line = ablation.line(name, figures)
     shown = [line[column] for column in ablation.COLUMNS]
-    assert shown == ['candidate "strict"', "off", 2, 0, 0, 1, 2, 1.5]
+    assert shown == ['candidate "side"', "off", 2, 0, 0, 1, 2, 1.5]
     assert line["cases"]["lost"] == [one, two]
     assert line["figures"]["hbk, raw"] == [0.8, 0.9]
 

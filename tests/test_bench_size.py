@@ -15,16 +15,16 @@ FILES = {
         '"""Numbers.\n\nTwo lines more."""\n\nclass Tuning:\n    a: int = 1\n'
         '    """What it does."""\n    b: tuple[int, int] = (1, 2)\n\n    def c(self): ...\n'
     ),
-    "src/torpca/_robust/law.py": "# A comment.\nFEW, SURE = 2, 4.0  # and another\n",
+    "src/torpca/_stats/law.py": "# A comment.\nFEW, SURE = 2, 4.0  # and another\n",
     "src/torpca/_core/gram.py": "X = (1,\n     2)\n",
     "src/torpca/rivals/_span.py": "",
     "docs/algorithm.md": "# Four words\n\nare here.\n",
     "tests/test_a.py": (
-        "import torpca._robust.tuning\nfrom torpca._robust.law import FEW, SURE\n"
+        "import torpca._robust.tuning\nfrom torpca._stats.law import FEW, SURE\n"
         "from torpca import _words, metrics\nfrom torpca.rivals._span import span\n"
     ),
     "tests/deeper/test_b.py": (
-        "def test():\n    from torpca._robust.law import FEW as few\n"
+        "def test():\n    from torpca._stats.law import FEW as few\n"
         "    from torpca import __version__\n    from other._stats import FEW\n"
     ),
 }

@@ -83,7 +83,7 @@ def test_missing_values_are_no_values():
     assert code_of(X, flagged) is None
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3])
+@pytest.mark.parametrize("share", [0.1, 0.3])
 @pytest.mark.parametrize("n", [300, 3000])
 def test_a_group_of_a_code_is_warned_of(share, n):
     said = warnings_of(table(share, n), scale=True)

@@ -120,7 +120,9 @@ def test_rules_in_words_without_numbers():
 
 def test_a_fit_that_did_not_settle_says_so(rows):
     with pytest.warns(RuntimeWarning, match="still moved"):
-        fitted = OutlierRobustPCA(3, max_iter=1, tol=0.0).fit(rows)
+        fitted = OutlierRobustPCA(3, max_iter=1, tol=0.0).fit(
+            np.random.default_rng(0).standard_t(2, (500, 12))
+        )
     assert (
         dict(summary_lines(fitted))["Converged"]
         == "no, not in 1 iteration; it still moved by 1.0e+00"

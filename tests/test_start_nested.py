@@ -54,7 +54,7 @@ def test_few_steps_are_taken_on_all_rows_of_the_part(outliers, share, monkeypatc
     assert np.count_nonzero(keep & made.outliers) <= 0.01 * np.count_nonzero(keep)
     assert np.count_nonzero(keep) >= 0.95 * np.count_nonzero(~made.outliers)
     assert start.n_sample == 600
-    assert sum(n == 2000 for n in rows_of_steps) <= tuning().steps
+    assert sum(n == 2000 for n in rows_of_steps) <= 2
     assert len(rows_of_steps) <= 40
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammaincc, ndtr
 
 from torpca._core.gram import near_top_of_gram
-from torpca._robust.law import Cumulants, common_limit, score_laws
+from torpca._robust.law import Cumulants, Tail, common_limit, score_laws
 from torpca._robust.rule import taper
-from torpca._robust.tuning import tuning
+from torpca._robust.tuning import EQUAL, tuning
 from torpca._sources.base import Floats, Mask
 
 # Share of Gaussian good rows beyond a limit, half of it for each of the two distances.
@@ -61,7 +62,8 @@ def fitted_limits(
     inside, ratio = 0.0, 1.0 if new is None else new.score
     if k > 0:
         laws = score_laws(float(np.sum(near)), k, center=center, ratio=ratio)
-        inside = float(np.sqrt(common_limit(*laws, level_of(n_features > k, share))))
+        level = level_of(n_features > k, share)
+        inside = lowered(*laws, level, score[weights > 0], weights[weights > 0])
     return Limits(inside, orthogonal_limit(R, weights, k, level_of(k > 0, share), new))
 
 
@@ -101,7 +103,29 @@ def orthogonal_limit(R: Floats, w: Floats, k: int, level: float, new: NewRows | 
         chance = float(np.sqrt((2 + 6 * same.variance / mean**2) / n))
         ratio = max(variance / same.variance / (1 + chance), 1.0)
         of_fit, of_new = same.scaled(1.0, ratio), new.of_new.scaled(to_mean, ratio)
-    return unit * float(np.sqrt(common_limit(of_fit.tail, of_new.tail, level)))
+    return unit * lowered(of_fit.tail, of_new.tail, level, R / unit, w)
+
+
+def lowered(of_fit: Tail, of_new: Tail, level: float, distances: Floats, w: Floats) -> float:
+    """Distance that the share `level` exceeds by its laws, of rows of the fit and of new ones.
+
+    Rows with light tails would never reach it. Where fewer of the fit are as far out than chance
+    lets be, by two standard deviations, it is lowered as far as that of its rows alone would be
+    to leave the share beyond.
+    """
+    limit = float(np.sqrt(common_limit(of_fit, of_new, level)))
+    order = np.argsort(-distances, kind="stable")
+    farthest, beyond = distances[order], np.cumsum(w[order])
+    allowed = np.floor(level * beyond[-1] * (1 + EQUAL))
+    some = max(allowed, 5.0)
+    if not 1 <= allowed <= some < beyond[-1]:
+        return limit
+    after = np.searchsorted(beyond, [allowed, some], side="right")
+    reached, expected = farthest[after[0]], beyond[-1] * of_fit(farthest[after[1]] ** 2)
+    if gammaincc(some + 1, expected) > ndtr(-2.0):
+        return limit
+    alone = np.sqrt(common_limit(of_fit, of_fit, level))
+    return limit * float(min(reached / alone, 1.0))
 
 
 def new_rows(X: Floats, w: Floats, k: int, *, n_features: int, center: bool) -> NewRows | None:

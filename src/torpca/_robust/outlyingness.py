@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from torpca._robust.lines import describe_lines, rows_for_all, weights_of_nearest
+from torpca._robust.lines import describe_lines, rows_for_all
 from torpca._robust.tuning import EQUAL, LONGEST, tuning
 from torpca._sources.base import Floats, Mask
 
 
-@dataclass(frozen=True)
-class Outlyingness:
-    """How far out rows are along the direction in which they are farthest out, (m,) each."""
-
-    distance: Floats
-    """Largest |projection - location| / scale."""
-    strict: Floats
-    """The same by the scale of the tightest half alone.
-
-    That tells rows which spread both ways from the midst of the others, and takes half of the rows
-    for all of them if they are on one point.
-    """
-
-    def strictly(self) -> Outlyingness:
-        """By the strict distances."""
-        return replace(self, distance=self.strict)
-
-    def nearest_half(self, weights: Floats) -> Floats:
-        """Weights of the least outlying rows that make up half of the weight, zero elsewhere."""
-        return weights_of_nearest(self.distance, weights)
-
-
-def outlyingness(P: Floats, weights: Floats) -> Outlyingness:
-    """Outlyingness of rows from their projections P (m, q) on q directions.
+def outlyingness(P: Floats, weights: Floats) -> Floats:
+    """Largest |projection - location| / scale of each row, (m,), of projections P (m, q).
 
     No scale is smaller than rounding: rows off a subspace in which more than half of them lie
     exactly are farther out than any in it.
@@ -44,11 +22,9 @@ def outlyingness(P: Floats, weights: Floats) -> Outlyingness:
     away = np.abs(P - lines.location)
     # Rounding goes with a row's own length; those of the good rows are not far from one here.
     least = EQUAL * np.minimum(np.max(np.abs(P), axis=0), LONGEST)
-    inner = np.maximum(lines.inner, np.where(least > 0, least, 1.0))
-    side = np.where(lines.inner > least, np.maximum(inner, lines.side), inner)
-    return Outlyingness(
-        *(np.max(away * (1 / scale), axis=1, initial=0.0) for scale in (side, inner))
-    )
+    scale = np.maximum(lines.inner, np.where(least > 0, least, 1.0))
+    scale = np.where(lines.inner > least, np.maximum(scale, lines.side), scale)
+    return np.max(away * (1 / scale), axis=1, initial=0.0)
 
 
 def pair_projections(Z: Floats, weights: Floats, count: int, rng: np.random.Generator) -> Floats:

@@ -72,7 +72,7 @@ def tightest_half(
     some, w = rows_for_all(w, max(t.first_rows, t.rows_per_dimension * k))
     S = S[some]
     P = pair_projections(S, w, t.scatter_pairs, rng)
-    half = outlyingness(P, w).nearest_half(w)
+    half = weights_of_nearest(outlyingness(P, w), w)
     for _ in range(t.rounds):
         before, now = half, moments(S, half, center)
         half = weights_of_nearest(mahalanobis(S, *now), w, share)

@@ -121,7 +121,7 @@ class Tuning:
     # ---- limits
     probe_rows: int = 20_000
     """Rows by which limits on the distances of all of them are found."""
-    good: float = 4.5
+    good: float = 4.0
     """Standard deviations of residuals beyond which a row is not a good one."""
     folds: int = 20
     """Parts of the good rows, each of which is compared with a fit to the others, if there are at
