@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,8 +55,8 @@ class Candidate:
         return last / self.next_variance if self.next_variance > 0 else np.inf
 
 
-def concentrated(part: Part, half: Floats, choice: RankChoice) -> Floats:
-    """Weights (m,) of the rows that agree after two concentration steps from a half.
+def concentrated(part: Part, half: Floats, choice: RankChoice) -> Iterator[Floats]:
+    """Weights (m,) of the rows that agree after each of two concentration steps from a half.
 
     As many as FAST-MCD takes from each of its starts (Rousseeuw and Van Driessen 1999).
     """
@@ -64,7 +65,7 @@ def concentrated(part: Part, half: Floats, choice: RankChoice) -> Floats:
         keep = part.votes  # half of them lie in so many directions whatever they are
     for _ in range(2):
         keep = part.votes * judged(part, subspace_of(part, keep, choice.rank)).keep
-    return keep
+        yield keep
 
 
 def candidate(name: str, part: Part, keep: Floats, choice: RankChoice) -> Candidate:

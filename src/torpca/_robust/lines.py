@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2, norm
+from scipy.special import ndtri
+from scipy.stats import chi2
 
 from torpca._robust.tuning import EQUAL, SETTLED, Tuning, tuning
 from torpca._sources.base import Array, Floats
@@ -79,7 +80,7 @@ def _tighter_side(S: Floats, w: Floats, mass: Floats, location: Floats) -> Float
     )
     ends = np.minimum(np.stack((left, right), axis=1), S.shape[1] - 1)
     away = np.abs(np.take_along_axis(S, ends, axis=1) - location[:, None])
-    tighter: Floats = np.min(away, axis=1) / norm.ppf((1 + share) / 2)
+    tighter: Floats = np.min(away, axis=1) / ndtri((1 + share) / 2)
     return tighter
 
 

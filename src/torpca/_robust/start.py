@@ -89,18 +89,20 @@ def candidates(
 
     def tried(name: str, halves: Iterable[Floats]) -> Iterator[Candidate]:
         for half in halves:
-            keep = concentrated(part, half, choice)
-            if any(np.sum(np.abs(keep - c.keep)) <= t.same_rows * part.total for c in found):
-                continue
-            new = candidate(name, part, keep, choice)
-            if exact_by_codes(part, new):
-                if found:
-                    continue
-                new = candidate(name, part, concentrated(part, part.votes, choice), choice)
-            found.append(new)
-            yield new
+            for keep in concentrated(part, half, choice):
+                if any(np.sum(np.abs(keep - c.keep)) <= t.same_rows * part.total for c in found):
+                    break
+            else:
+                new = candidate(name, part, keep, choice)
+                if not exact_by_codes(part, new):
+                    found.append(new)
+                    yield new
 
     yield from tried("pairs", (half,))
+    if not found:  # an exact fit by codes alone
+        *_, keep = concentrated(part, part.votes, choice)
+        found.append(candidate("pairs", part, keep, choice))
+        yield found[0]
     first = found[0]
     if leaves_noise(first, t.agree):
         return
@@ -131,7 +133,8 @@ def _ranked(part: Part, half: Floats, rule: RankRule) -> Candidate:
     ranks = set[int]()
     while choice.rank not in ranks:
         ranks.add(choice.rank)
-        now = candidate("", part, concentrated(part, half, choice), choice)
+        *_, keep = concentrated(part, half, choice)
+        now = candidate("", part, keep, choice)
         if now.exact:
             break
         choice = rank_of(part, now.keep, rule)
@@ -143,7 +146,8 @@ def _ranked(part: Part, half: Floats, rule: RankRule) -> Candidate:
     # it and the few bad rows that are in this half: only the fit tells.
     exact = exact_rank(variances, n_rows)
     if not now.exact and exact is not None:
-        again = candidate("", part, concentrated(part, half, exact), exact)
+        *_, keep = concentrated(part, half, exact)
+        again = candidate("", part, keep, exact)
         now = again if again.exact else now
     if now.exact and now.choice.rank < part.Z.shape[1]:  # in all directions, all rows lie
         return replace(now, choice=replace(now.choice, rule="exact"))
