@@ -56,6 +56,12 @@ def replaced(holder: Any, name: str, other: Any) -> Iterator[None]:
         setattr(holder, name, before)
 
 
+def without_strict() -> AbstractContextManager[None]:
+    """Least outlying halves without the one by the scale of the tightest half alone."""
+    both = start.least_outlying
+    return replaced(start, "least_outlying", lambda *arguments: both(*arguments)[:1])
+
+
 @contextmanager
 def without_line(applies: Callable[[Candidate, Candidate], bool]) -> Iterator[None]:
     """A choice in which candidates that a line of it `applies` to are never tighter."""
@@ -104,6 +110,7 @@ def scaled(name: str, factor: float) -> Any:
 
 
 OFF = (
+    Change('candidate "strict"', "off", without_strict),
     Change('candidate "side"', "off", partial(tuned, n_axes=0)),
     Change('candidate "subsets"', "off", partial(tuned, n_subsets=0)),
     Change("end where noise is left", "off", partial(replaced, start, "leaves_noise", never)),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from torpca import OutlierRobustPCA
 from torpca._estimators.codes import FEWEST, code_of
-from torpca._robust.codes import MOST_VALUES
+from torpca._sources.codes import MOST_VALUES
 
 
 def table(share, n=300, seed=0):

@@ -71,21 +71,23 @@ def test_the_numbers_on_the_page_are_those_of_the_code():
     t = Tuning()
     for words in (
         f"{t.part_numbers:,} numbers in {t.part_rows[0]} to {t.part_rows[1]} rows",
-        f"at least {t.rows_per_direction} for each component",
+        f"at least {t.rows_per_dimension} rows for each component",
         f"halves of {t.first_rows} rows",
         f"along {t.n_pairs} directions",
-        f"k up to {t.subset_rank}",
         f"{t.n_subsets} subspaces",
         f"s >= {t.tail:g}",
-        f"< Phi(-{t.significance:g})",
+        f"below Phi(-{t.significance:g})",
         f"the cut-off c is {t.farthest:g}",
         f"`t = (z - {t.taper:g} c) / ({1 - t.taper:.1g} c)`",
-        f"at least {t.least:g} for residuals and {t.least_along:g} along",
         f"less than {t.majority:.0%}".replace("%", " %"),
         f"a gap above {t.gap:g}^p",
         f"its u is {t.next_variance:g}^p times smaller",
         f"at most {t.closer:g}^p times larger",
         f"> {t.tilt:g} (sqrt(s2)",
+        f"within {t.within:g} standard deviations",
+        f"up to z = {t.good:g}",
+        f"{t.folds} parts of the good rows",
+        f"after {t.rounds} iterations",
         f"the tightest {t.inside:.0%}".replace("%", " %"),
     ):
         assert words in WORDS, words

@@ -77,7 +77,7 @@ def test_a_part_is_half_of_the_rows_at_most_and_none_of_weight_zero(n, d, k, sha
     weights = (rng.random(n) < share).astype(float)
     rows = rows_to_learn_from((n, d), weights, options_of(k), rng)
     if rows is None:
-        most = max(tuning().part_rows[1], 20 * k if isinstance(k, int) else 0)
+        most = max(tuning().part_rows[1], 10 * k if isinstance(k, int) else 0)
         assert np.sum(weights) < 2 * most
         return
     assert 2 * len(rows) <= np.sum(weights)
@@ -85,7 +85,7 @@ def test_a_part_is_half_of_the_rows_at_most_and_none_of_weight_zero(n, d, k, sha
     assert np.all(weights[rows] > 0)
     assert len(rows) >= tuning().part_rows[0]
     if isinstance(k, int):
-        assert len(rows) >= 20 * k
+        assert len(rows) >= 10 * k
 
 
 def options_of(k, **changes):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torpca._robust.limits import LEVEL
 from torpca._robust.rank import RankRule
+from torpca._robust.tuning import LEVEL
 
 
 @dataclass(frozen=True)

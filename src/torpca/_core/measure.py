@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from torpca._sources import RowSource
-from torpca._sources.base import Array, Floats, Rows, place, row_squares
+from torpca._sources.base import MIN_BLOCK_ROWS, Array, Floats, Rows, place, row_squares
 from torpca._sources.tall import tall_matmul, tall_rmatmul
 
 
@@ -54,3 +55,23 @@ def product(
     with np.errstate(over="ignore", invalid="ignore"):
         products, total = source.sweep(kernel, native=np.float32 if single else np.float64)[1]
     return products.T - np.outer(mean, total) if centered else products.T
+
+
+def lengths_of_long(
+    source: RowSource, rows: npt.NDArray[np.intp], center: Floats, V: Floats, whiten: Floats
+) -> tuple[Floats, Floats]:
+    """|W'V'c| and |c - VV'c| of numbered rows less `center` whose squares are beyond every float.
+
+    Each in its own unit. What no float can hold is infinite.
+    """
+    inside, beyond = np.zeros(len(rows)), np.zeros(len(rows))
+    for i in range(0, len(rows), MIN_BLOCK_ROWS):
+        some = slice(i, i + MIN_BLOCK_ROWS)
+        X = source.take(rows[some])
+        size = np.max(np.abs(X), axis=1)
+        C = X / size[:, None] - center / size[:, None]
+        Y = C @ V
+        with np.errstate(over="ignore"):
+            inside[some] = size * np.linalg.norm(Y @ whiten, axis=1)
+            beyond[some] = size * np.linalg.norm(C - Y @ V.T, axis=1)
+    return inside, beyond

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from torpca._core.gram import top_of_gram
+from torpca._core.krylov import expanded
 from torpca._core.moments import weighted
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
@@ -51,6 +54,40 @@ def top_directions(B: Floats, V: Floats, AV: Floats) -> tuple[Floats, Floats]:
     A = beyond + AV @ V.T + V @ AV.T - V @ ((T + T.T) / 2) @ V.T
     W, s = top_of_gram((A + A.T) / 2, V.shape[1])
     return W, s**2
+
+
+def exact_directions(V: Floats, AV: Floats, s: Floats) -> tuple[Floats, Floats]:
+    """Directions (d, k) of rows that lie in a subspace, and their eigenvalues.
+
+    One step of subspace iteration from V (d, k), with singular values s (k,): nothing is beyond.
+    """
+    Q, _ = np.linalg.qr(AV / np.square(s))
+    T = Q.T @ V @ (V.T @ AV) @ (V.T @ Q)
+    theta, U = np.linalg.eigh((T + T.T) / 2)
+    return Q @ U[:, ::-1], theta[::-1]
+
+
+def expanded_directions(
+    multiply: Callable[[Floats], Floats],
+    V: Floats,
+    AV: Floats,
+    k: int,
+    aim: Callable[[Floats], float],
+) -> tuple[Floats, Floats]:
+    """Top directions (d, p) and eigenvalues of A by more products with it, from V (d, p) and A V.
+
+    Until the first k are wrong by no more than `aim` says of the eigenvalues.
+    """
+
+    def found(theta: Floats, wrong: Floats) -> bool:
+        if len(theta) == k:
+            return True
+        # The next eigenvalue may be larger than it looks by as much as its vector is wrong.
+        gap = theta[k - 1] - theta[k] - wrong[k]
+        return bool(np.linalg.norm(wrong[:k]) <= aim(theta) * gap)
+
+    V, theta, _ = expanded(multiply, V, AV, found)
+    return V, theta
 
 
 def stand_in_error(theta: Floats, k: int, weight: float, d: int) -> float:

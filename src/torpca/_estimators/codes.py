@@ -8,9 +8,9 @@ import numpy as np
 
 from torpca._estimators.stability import Probe
 from torpca._missing.check import name_of
-from torpca._robust.codes import is_code
 from torpca._sources import RowSource
 from torpca._sources.base import Floats, Mask
+from torpca._sources.codes import is_code
 from torpca._warn import warn
 
 # Numbers that are looked at, but so many rows at least. With more columns than this, one of them

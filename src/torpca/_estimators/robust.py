@@ -118,7 +118,7 @@ class OutlierRobustPCA(Holes, RobustSubspaceEstimator):
         How many components and why: `rule`, `variances` of the good rows as shares, the `gap`
         after the last component and the share `explained`.
     start_ : Start
-        Where the fit started: `name` of the chosen candidate ("pairs", "side" or
+        Where the fit started: `name` of the chosen candidate ("pairs", "strict", "side" or
         "subsets"); `n_candidates`, between which there was a choice, found on `n_sample` rows;
         `n_points`, the different rows that make up half of these; `tied`, the share of the rows
         that only one of the chosen start and another one as good leads to keep inside the

@@ -29,7 +29,7 @@ from torpca._options import Options
 from torpca._robust.algorithm import robust_fit
 from torpca._robust.describe import RobustFit
 from torpca._robust.draw import some_rows
-from torpca._robust.limits import LEVEL
+from torpca._robust.tuning import LEVEL
 from torpca._sources import RowSource, as_source
 from torpca._sources.base import Array, Floats, Rows, dtype_of, place
 

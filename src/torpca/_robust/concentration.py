@@ -23,7 +23,7 @@ class Candidate:
     """Rows of the part that agree on a subspace, and how well they do."""
 
     name: str
-    """Which half it began with: "pairs", "side" or "subsets"."""
+    """Which half it began with: "pairs", "strict", "side" or "subsets"."""
     keep: Floats
     """Weights (m,) of the rows that agree."""
     fit: Subspace

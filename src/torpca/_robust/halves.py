@@ -19,10 +19,14 @@ from torpca._robust.tuning import EQUAL, LONGEST, tuning
 from torpca._sources.base import Floats
 
 
-def least_outlying(part: Part, rng: np.random.Generator) -> Floats:
-    """The half that is least outlying along pairs of rows (Stahel 1981, Donoho 1982)."""
+def least_outlying(part: Part, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The halves that are least outlying along pairs of rows (Stahel 1981, Donoho 1982).
+
+    By two scales: the more trusted one comes first.
+    """
     P = pair_projections(part.Z, part.votes, tuning().n_pairs, rng)
-    return weights_of_nearest(outlyingness(P, part.votes), part.votes)
+    first, second = (weights_of_nearest(out, part.votes) for out in outlyingness(P, part.votes))
+    return first, second
 
 
 def sides(part: Part, core: Floats, rng: np.random.Generator) -> Iterator[Floats]:

@@ -14,11 +14,8 @@ from scipy.special import gammaincc, ndtr
 from torpca._core.gram import near_top_of_gram
 from torpca._robust.law import Cumulants, Tail, common_limit, score_laws
 from torpca._robust.rule import taper
-from torpca._robust.tuning import EQUAL, tuning
+from torpca._robust.tuning import EQUAL, LEVEL, tuning
 from torpca._sources.base import Floats, Mask
-
-# Share of Gaussian good rows beyond a limit, half of it for each of the two distances.
-LEVEL = 0.01
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from torpca._core.measure import lengths_of_long
 from torpca._robust.reference import Inside, Reference, weights_inside
 from torpca._robust.rule import free_part
 from torpca._robust.scatter import consistency
 from torpca._sources import RowSource
-from torpca._sources.base import MIN_BLOCK_ROWS, Array, Floats, Rows, picked, place, row_squares
+from torpca._sources.base import Array, Floats, Rows, picked, place, row_squares
 from torpca._sources.tall import tall_rmatmul
 
 
@@ -173,27 +173,7 @@ def distances(rows: RowSource, at: Reference) -> tuple[Floats, Floats]:
     with np.errstate(over="ignore", invalid="ignore"):
         score, orthogonal = rows.sweep(kernel, native=native)[0]
     long = np.flatnonzero(~(np.isfinite(score) & np.isfinite(orthogonal)))
-    score[long], orthogonal[long] = _distances_of_long(rows, at, whiten, long)
-    return score, orthogonal
-
-
-def _distances_of_long(
-    rows: RowSource, at: Reference, whiten: Floats, numbers: npt.NDArray[np.intp]
-) -> tuple[Floats, Floats]:
-    """The same for numbered rows whose squares are beyond every float: each in its own unit.
-
-    What no float can hold is infinite.
-    """
-    score, orthogonal = np.zeros(len(numbers)), np.zeros(len(numbers))
     V = at.V[:, : at.rank]
     center = at.mean + V @ at.inside.center
-    for i in range(0, len(numbers), MIN_BLOCK_ROWS):
-        some = slice(i, i + MIN_BLOCK_ROWS)
-        X = rows.take(numbers[some])
-        size = np.max(np.abs(X), axis=1)
-        C = X / size[:, None] - center / size[:, None]
-        Y = C @ V
-        with np.errstate(over="ignore"):
-            score[some] = size * np.linalg.norm(Y @ whiten, axis=1)
-            orthogonal[some] = size * np.linalg.norm(C - Y @ V.T, axis=1)
+    score[long], orthogonal[long] = lengths_of_long(rows, long, center, V, whiten)
     return score, orthogonal

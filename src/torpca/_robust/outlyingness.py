@@ -11,20 +11,23 @@ from torpca._robust.tuning import EQUAL, LONGEST, tuning
 from torpca._sources.base import Floats, Mask
 
 
-def outlyingness(P: Floats, weights: Floats) -> Floats:
+def outlyingness(P: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Largest |projection - location| / scale of each row, (m,), of projections P (m, q).
 
-    No scale is smaller than rounding: rows off a subspace in which more than half of them lie
-    exactly are farther out than any in it.
+    By the larger of two scales, and by that of the shortest half alone. This tells rows which
+    spread both ways from the midst of the others, and takes half of the rows for all of them if
+    they are on one point. No scale is smaller than rounding: rows off a subspace in which more than
+    half of them lie exactly are farther out than any in it.
     """
     some, counts = rows_for_all(weights, tuning().line_rows)
     lines = describe_lines(P[some], counts)
     away = np.abs(P - lines.location)
     # Rounding goes with a row's own length; those of the good rows are not far from one here.
     least = EQUAL * np.minimum(np.max(np.abs(P), axis=0), LONGEST)
-    scale = np.maximum(lines.inner, np.where(least > 0, least, 1.0))
-    scale = np.where(lines.inner > least, np.maximum(scale, lines.side), scale)
-    return np.max(away * (1 / scale), axis=1, initial=0.0)
+    half = np.maximum(lines.inner, np.where(least > 0, least, 1.0))
+    both = np.where(lines.inner > least, np.maximum(half, lines.side), half)
+    of_both, of_half = (np.max(away * (1 / s), axis=1, initial=0.0) for s in (both, half))
+    return of_both, of_half
 
 
 def pair_projections(Z: Floats, weights: Floats, count: int, rng: np.random.Generator) -> Floats:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from torpca._core.frame import SHORTENED
+from torpca._core.order import DIGITS, in_unit, invariant_order, middle
 from torpca._core.span import Span, span_of
 from torpca._robust.draw import capped, merged_copies
-from torpca._robust.tuning import DIGITS, tuning
+from torpca._robust.tuning import tuning
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 from torpca._sources.digests import row_digests
@@ -106,16 +106,16 @@ def draw_part(
     # Any point among the rows will do to centre on: it only keeps digits from cancelling.
     origin = None
     if center:
-        middle = different[_middle(magnitudes[different], merged)]
-        origin = source.take(np.array([middle]))[0]
+        nearest = different[middle(magnitudes[different], merged)]
+        origin = source.take(np.array([nearest]))[0]
     frame = None
     if source.shape[1] > 2 * len(different) if in_span is None else in_span:
         Z, frame = span_of(source, magnitudes, different, origin)
     else:
         Z = source.take(different)
         Z = Z if origin is None else Z - origin
-    Z, unit = _in_unit(Z, merged)
-    order = _order(Z, merged)[rng.permutation(len(Z))]
+    Z, unit = in_unit(Z, merged)
+    order = invariant_order(Z, merged)[rng.permutation(len(Z))]
     place = np.empty(len(order), dtype=np.intp)
     place[order] = np.arange(len(order))
     copies = np.full(len(weights), -1)
@@ -134,49 +134,6 @@ def draw_part(
         origin=origin,
         span=None if frame is None else Span(frame, origin, different[order]),
     )
-
-
-def _order(Z: Floats, counts: Floats) -> Places:
-    """An order of the rows (m, p) that only depends on how they lie to each other.
-
-    That of c'c, and where rows tie of c'SSc and so on, where c are the rows less their mean and S
-    is their covariance: no shift, rotation or unit changes them.
-    """
-    w = counts / np.sum(counts)
-    C = Z - w @ Z
-    S: Floats | None = None
-    keys: list[Floats] = []
-    for _ in range(3):
-        values = np.einsum("ij,ij->i", C, C)
-        unit = float(np.median(values))
-        keys.append(np.round(values / unit, DIGITS) if 0 < unit < np.inf else values)
-        if len(np.unique(keys[-1])) == len(Z):
-            break
-        S = (C * w[:, None]).T @ C if S is None else S
-        C = C @ S / max(float(np.trace(S)), 1e-300)
-    return np.lexsort(keys[::-1])
-
-
-def _middle(size: Floats, weights: Floats) -> int:
-    """Return the place of the middle one of the sizes."""
-    order = np.argsort(size, kind="stable")
-    mass = np.cumsum(weights[order])
-    return int(order[np.searchsorted(mass, 0.5 * mass[-1] * (1 - 1e-12))])
-
-
-def _in_unit(Z: Floats, weights: Floats) -> tuple[Floats, float]:
-    """Rows in a unit in which the middle one has size one, the farthest ones shortened."""
-    size = np.max(np.abs(Z), axis=1)
-    if not size.any():
-        return Z, 1.0
-    unit = size[_middle(size, weights)]
-    # A power of two: changing the unit changes no digit.
-    exponent = int(np.frexp(unit if unit > 0 else np.min(size[size > 0]))[1])
-    Z, size = np.ldexp(Z, -exponent), np.ldexp(size, -exponent)
-    long = size > SHORTENED
-    if long.any():
-        Z[long] *= (SHORTENED / size[long])[:, None]
-    return Z, float(np.ldexp(1.0, exponent))
 
 
 def part_size(d: int, rank: int | None) -> int:

@@ -8,10 +8,17 @@ from functools import partial
 import numpy as np
 
 from torpca._core.gram import top_of_gram
-from torpca._core.krylov import expanded
 from torpca._core.measure import product
 from torpca._core.problem import check_finite
-from torpca._core.stand_in import goal, gram_about, has_gap, stand_in_error, top_directions
+from torpca._core.stand_in import (
+    exact_directions,
+    expanded_directions,
+    goal,
+    gram_about,
+    has_gap,
+    stand_in_error,
+    top_directions,
+)
 from torpca._core.subspace import subspace_change
 from torpca._robust.loop import Found, Settled, State
 from torpca._robust.measure import Measured, measure
@@ -126,8 +133,12 @@ class OfTable:
             V, theta = exact_directions(at.V[:, :k], AV[:, :k], at.s)
             return V, theta, 0.0, aim(theta)
         if self.gram is None:
-            V, theta = self.expanded_directions(at, now, mean, AV)
-            return V, theta, t.weights_turn, aim(theta)
+            centered, single = at.centered, at.single
+            multiply = partial(
+                product, self.source, mean, now.part, centered=centered, single=single
+            )
+            V, theta = expanded_directions(multiply, at.V, AV, k, aim)
+            return V, theta, t.below_chance, aim(theta)
         V, theta = top_directions(self.gram * weight, at.V, AV)
         remains = stand_in_error(theta, k, self.of_part, d)
         moved = subspace_change(at.V[:, :k], V[:, :k])
@@ -136,40 +147,8 @@ class OfTable:
             # happen to spread. No stand-in will do: the Gram matrix of all rows.
             G = gram_about(self.source, mean, now.part, centered=at.centered)
             V, s = top_of_gram(G, at.V.shape[1])
-            theta, remains = s**2, t.weights_turn
+            theta, remains = s**2, t.below_chance
         return V, theta, remains, aim(theta)
-
-    def expanded_directions(
-        self, at: Reference, now: Measured, mean: Floats, AV: Floats
-    ) -> tuple[Floats, Floats]:
-        """Top directions and eigenvalues of A by more passes over the rows, weights as they are.
-
-        Until they are wrong by no more than chance lets them be.
-        """
-        k, d, weight, share = at.rank, len(at.mean), now.summary.weight, tuning().below_chance
-
-        def multiply(V: Floats) -> Floats:
-            shift = dict(centered=at.centered, single=at.single)
-            return product(self.source, mean, now.part, V, **shift)
-
-        def found(theta: Floats, wrong: Floats) -> bool:
-            if len(theta) == k:
-                return True
-            # The next eigenvalue may be larger than it looks by as much as its vector is wrong.
-            gap = theta[k - 1] - theta[k] - wrong[k]
-            aim = goal(theta, k=k, weight=weight, whole=False, d=d, share=share)
-            return bool(np.linalg.norm(wrong[:k]) <= aim * gap)
-
-        V, theta, _ = expanded(multiply, at.V, AV, found)
-        return V, theta
-
-
-def exact_directions(V: Floats, AV: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """Directions (d, k) of rows that lie in a subspace, and their eigenvalues."""
-    Q, _ = np.linalg.qr(AV / np.square(s))
-    T = Q.T @ V @ (V.T @ AV) @ (V.T @ Q)
-    theta, U = np.linalg.eigh((T + T.T) / 2)
-    return Q @ U[:, ::-1], theta[::-1]
 
 
 def begin_passes(found: Settled) -> Settled:

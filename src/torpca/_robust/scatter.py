@@ -47,7 +47,7 @@ def robust_scatter(
     for _ in range(t.rounds):
         distances = mahalanobis(Y, *now)
         spread = Spread.of(distances, weights, settled / 10)
-        u = weights * taper(spread.z(distances), t.far_out)
+        u = weights * taper(spread.z(distances), t.good)
         if not _spans(Y, u):  # most rows are one point along an axis: no measure for the others
             return Scatter(*moments(Y, weights, center), weights, Spread())
         still = np.max(np.abs(u - w)) <= settled * np.max(weights)
@@ -72,7 +72,7 @@ def tightest_half(
     some, w = rows_for_all(w, max(t.first_rows, t.rows_per_dimension * k))
     S = S[some]
     P = pair_projections(S, w, t.scatter_pairs, rng)
-    half = weights_of_nearest(outlyingness(P, w), w)
+    half = weights_of_nearest(outlyingness(P, w)[0], w)
     for _ in range(t.rounds):
         before, now = half, moments(S, half, center)
         half = weights_of_nearest(mahalanobis(S, *now), w, share)
@@ -118,4 +118,4 @@ def consistency(k: int) -> float:
     if k == 0:
         return 1.0
     # The weights do not depend on the unit of the distances, so one look is enough.
-    return gaussian_factor(k, lambda r: taper(Spread.of(r, np.ones(len(r))).z(r), tuning().far_out))
+    return gaussian_factor(k, lambda r: taper(Spread.of(r, np.ones(len(r))).z(r), tuning().good))

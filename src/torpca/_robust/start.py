@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from torpca._robust.choice import best_of, leaves_noise, rival_of, rival_share, tighter
-from torpca._robust.codes import is_code
 from torpca._robust.concentration import Candidate, candidate, concentrated, judged
 from torpca._robust.halves import least_outlying, nearest_to_subsets, sides, without_long_rows
 from torpca._robust.part import Part
@@ -16,6 +15,7 @@ from torpca._robust.rank import RankChoice, RankRule, choose_rank, exact_rank
 from torpca._robust.subspace import beside, variances_of
 from torpca._robust.tuning import EQUAL, tuning
 from torpca._sources.base import Floats
+from torpca._sources.codes import is_code
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Start:
     """What is known of a fit's start afterwards."""
 
     name: str
-    """Which half the chosen candidate began with: "pairs", "side" or "subsets"."""
+    """Which half the chosen candidate began with: "pairs", "strict", "side" or "subsets"."""
     others: float
     """Largest share of the rows near another candidate, of those near which are more than twice as
     many rows as near this one; zero if there is none."""
@@ -48,10 +48,10 @@ def find_start(
     another candidate that is as good, if there is one with other rows.
     """
     some = part.some(count) if len(part.Z) > 2 * count else part
-    half = least_outlying(some, rng)
-    choice, ranks = rank_of_half(some, half, rule), set[int]()
+    halves = least_outlying(some, rng)
+    choice, ranks = rank_of_half(some, halves[0], rule), set[int]()
     while choice.rank not in ranks:
-        found = list(candidates(some, half, choice, rng))
+        found = list(candidates(some, halves, choice, rng))
         best = best_of(found)
         ranks.add(choice.rank)
         if rule.given is None and not best.exact:
@@ -81,7 +81,7 @@ def on_all_of(part: Part, found: Candidate) -> Candidate:
 
 
 def candidates(
-    part: Part, half: Floats, choice: RankChoice, rng: np.random.Generator
+    part: Part, halves: tuple[Floats, Floats], choice: RankChoice, rng: np.random.Generator
 ) -> Iterator[Candidate]:
     """Candidate halves of the part, concentrated; the most trusted first."""
     found: list[Candidate] = []
@@ -98,7 +98,7 @@ def candidates(
                     found.append(new)
                     yield new
 
-    yield from tried("pairs", (half,))
+    yield from tried("pairs", halves[:1])
     if not found:  # an exact fit by codes alone
         *_, keep = concentrated(part, part.votes, choice)
         found.append(candidate("pairs", part, keep, choice))
@@ -106,6 +106,7 @@ def candidates(
     first = found[0]
     if leaves_noise(first, t.agree):
         return
+    yield from tried("strict", halves[1:])
     for core in (part.votes, first.keep) if first.share < 1 - t.same_rows else (part.votes,):
         yield from tried("side", sides(part, core, rng))
     if not any(leaves_noise(c, t.majority) for c in found):

@@ -100,8 +100,6 @@ class Tuning:
     """Directions along which the least outlying half inside the subspace is looked for."""
     rows_per_dimension: int = 10
     """Fewer rows for each dimension than this have no half to spare."""
-    far_out: float = 4.5
-    """Standard deviations inside the subspace from which on a row has no part in the scatter."""
 
     # ---- the loop
     wider: float = 1.5
@@ -111,9 +109,8 @@ class Tuning:
     """Sine of the angle by which a subspace may turn and stay the same for what was measured in it:
     the share of a direction's variance that it misses is at most its square."""
     below_chance: float = 0.2
-    """Passes end when the subspace moves by less than this share of its own error by chance."""
-    weights_turn: float = 0.1
-    """A change of the subspace changes the weights, and these the subspace by this share of it."""
+    """Passes end when the subspace moves by less than this share of its own error by chance. It is
+    also taken to move by no more than this share of its last move because weights follow it."""
     most_features: int = 700
     """Features up to which the part's Gram matrix stands in for that of all rows, and dimensions up
     to which a fit is compared with others: beyond, it would take longer than the fit."""
@@ -122,21 +119,23 @@ class Tuning:
     probe_rows: int = 20_000
     """Rows by which limits on the distances of all of them are found."""
     good: float = 4.0
-    """Standard deviations of residuals beyond which a row is not a good one."""
+    """Standard deviations, of residuals or inside the subspace, beyond which a row has no part in
+    the limit on one or in the scatter of the other."""
     folds: int = 20
     """Parts of the good rows, each of which is compared with a fit to the others, if there are at
     most so many rows for each dimension, and for so many dimensions more: with more rows, new ones
     are like those of the fit."""
 
 
+# Share of Gaussian good rows beyond a limit, half of it for each of the two distances.
+LEVEL = 0.01
 # Numbers of a size of one that differ by less are equal but for rounding; sums of weights, too.
 EQUAL = 1e-10
 # Residuals are taken as differences of squares if that leaves them this accurate, also in float32,
 # where they only decide on weights.
 ACCURATE, ACCURATE_SINGLE = 1e-10, 1e-3
-# Digits in which different rows differ, and those of numbers that are compared: no more of them are
-# the same on every processor.
-DIGITS, COMPARED = 9, 6
+# Digits of numbers that are compared: no more of them are the same on every processor.
+COMPARED = 6
 # Share of a spread by which it may move in the end, in the start and in the loop.
 ROUGHLY, SETTLED = 1e-3, 1e-11
 # Good rows are no longer than this, in the unit of the part.
