@@ -55,7 +55,11 @@ def describe_lines(P: Floats, weights: Floats) -> Lines:
     stops = stops[:, :starts]
     last = np.minimum(stops, S.shape[1] - 1)
     ends = S[:, last[0]] if len(last) == 1 else np.take_along_axis(S, last, axis=1)
-    start = np.argmin(np.where(stops > last, np.inf, ends - S[:, :starts]), axis=1)
+    lengths = np.where(stops > last, np.inf, ends - S[:, :starts])
+    # The first of those that are as short but for rounding: discrete numbers have many.
+    size = np.max(np.abs(S[:, [S.shape[1] // 4, 3 * S.shape[1] // 4]]), axis=1)
+    shortest = np.min(lengths, axis=1) * (1 + EQUAL) + EQUAL * size
+    start = np.argmax(lengths <= shortest[:, None], axis=1)
     a, b = S[lines, start][:, None], ends[lines, start][:, None]
     u = w * ((a <= S) & (b >= S))
     inside = np.sum(u, axis=1)
