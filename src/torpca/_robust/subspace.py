@@ -14,7 +14,7 @@ from torpca._robust.law import Cumulants
 from torpca._robust.part import Part
 from torpca._robust.rule import free_part
 from torpca._robust.spread import Along
-from torpca._robust.tuning import tuning
+from torpca._robust.tuning import ROUGHLY, tuning
 from torpca._sources.base import Floats
 
 
@@ -57,7 +57,7 @@ class Subspace:
         B = self.rest[inside] * np.sqrt(keep[inside] / float(np.sum(keep)))[:, None]
         variances = principal_variances(B)
         W = self.next_directions(keep, t.n_next)[0]
-        scale = Along.of(self.rest @ W, np.ones(len(keep))).scale
+        scale = Along.of(self.rest @ W, np.ones(len(keep)), ROUGHLY).scale
         said = np.flatnonzero(np.isfinite(scale))
         variances[said] = np.minimum(scale[said] ** 2, t.wider * variances[said])
         free = float(np.count_nonzero(keep) - 1 - self.rank)
