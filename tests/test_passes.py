@@ -142,10 +142,10 @@ def test_more_passes_find_the_directions_of_the_rows_with_the_weights_they_have(
     table, state = learned(X, center=center, rows=rows, most_features=1)
     with tuned(below_chance=1e-7):
         found = table.subspace(turned(state, 0.05))
-    C = (X - found.seen.part @ X / np.sum(found.seen.part)) if center else X
-    s, Vt = np.linalg.svd(C * np.sqrt(found.seen.part)[:, None])[1:]
+    C = (X - found.seen.counts @ X / np.sum(found.seen.counts)) if center else X
+    s, Vt = np.linalg.svd(C * np.sqrt(found.seen.counts)[:, None])[1:]
     assert subspace_error(found.fit.V, Vt[:3].T) < 1e-6
-    variances = s[:3] ** 2 / np.sum(found.seen.part) / table.part.unit**2
+    variances = s[:3] ** 2 / np.sum(found.seen.counts) / table.part.unit**2
     np.testing.assert_allclose(found.fit.variances, variances, rtol=1e-9)
 
 

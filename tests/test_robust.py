@@ -13,7 +13,7 @@ from torpca._robust.draw import capped
 from torpca._robust.law import Cumulants
 from torpca._robust.lines import (
     describe_lines,
-    few_numbers,
+    small_sample_factor,
     weighted_quantile,
     weights_of_nearest,
 )
@@ -58,7 +58,7 @@ def test_shortest_half_is_the_one_found_by_trying_all(n, seed, size):
     lines = describe_lines(values[:, None], np.ones(n))
     mean, variance = shortest_window(values)
     share = (n // 2 + 1) / n
-    factor = share / chi2.cdf(chi2.ppf(share, 1), 3) * few_numbers(n) ** 2
+    factor = share / chi2.cdf(chi2.ppf(share, 1), 3) * small_sample_factor(n) ** 2
     assert lines.location[0] == pytest.approx(mean, abs=1e-9 * size)
     assert lines.inner[0] == pytest.approx(np.sqrt(factor * variance), rel=1e-6)
 

@@ -139,4 +139,3 @@ def test_weighted_rows_are_repeated_rows(center, shape):
     many = min(8, len(part.Z) - center)
     np.testing.assert_allclose(variances_of(part, weights)[:many], expected[:many], rtol=1e-9)
     np.testing.assert_allclose(subspace_of(part, weights, 3).variances, expected[:3], rtol=1e-9)
-    assert subspace_of(part, weights, 3).total == pytest.approx(np.sum(expected))

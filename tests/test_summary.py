@@ -147,7 +147,7 @@ def test_a_pass_adds_up_what_the_formulas_say(
     found = measure(rows, at, before, counts if counted else None)
     keep, part, sums = by_formulas(X, at, before, counts if counted else np.ones(N))
     np.testing.assert_allclose(found.keep, keep, atol=1e-9)
-    np.testing.assert_allclose(found.part, part, atol=1e-9)
+    np.testing.assert_allclose(found.counts, part, atol=1e-9)
     assert_same_sums(found.summary, sums, 1e-9)
 
 

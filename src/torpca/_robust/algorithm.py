@@ -43,7 +43,7 @@ from torpca._robust.describe import RobustFit, describe, sharp_reference
 from torpca._robust.draw import some_rows
 from torpca._robust.leverage import tested_for_leverage
 from torpca._robust.lines import weighted_quantile
-from torpca._robust.loop import Settled, State, scores_weights, settle, settle_on_part
+from torpca._robust.loop import Settled, State, scatter_inside, settle, settle_on_part
 from torpca._robust.part import Part, Places, draw_part, part_size
 from torpca._robust.passes import OfTable, begin_passes, reference_of
 from torpca._robust.start import Start, find_start
@@ -58,14 +58,14 @@ def robust_fit(
     source: RowSource, options: Options, sample_weight: Floats, rng: np.random.Generator
 ) -> RobustFit:
     """Principal components of the good rows of `source`, in the steps above."""
-    few, weights, accuracy, limited = source, sample_weight, SETTLED, options
+    few, weights, rtol, limited = source, sample_weight, SETTLED, options
     rows = rows_to_learn_from(source.shape, sample_weight, options, rng)
     if rows is not None:
         few = ArraySource(source.take(rows), np, np.dtype(np.float64))
         # One iteration is for all rows, and the subspace of the part need not move by less.
         tol = max(options.tol, tuning().same_subspace)
         limited = replace(options, tol=tol, max_iter=options.max_iter - 1)
-        weights, accuracy = sample_weight[rows], ROUGHLY
+        weights, rtol = sample_weight[rows], ROUGHLY
     magnitudes = check_finite(few)
     check_sums(magnitudes)
     unit = usual_unit(magnitudes)
@@ -73,7 +73,7 @@ def robust_fit(
         source, few = (Scaled(s, np.full(s.shape[0], 1.0 / unit)) for s in (source, few))
         magnitudes = magnitudes / unit
     part = draw_part(few, magnitudes, weights, rng, center=options.center)
-    part, found, start = learn(part, few, limited, rng, accuracy)
+    part, found, start = learn(part, few, limited, rng, rtol)
     if rows is None:
         at = sharp_reference(source, part, found, sample_weight)
     else:
@@ -82,28 +82,28 @@ def robust_fit(
         found = begin_passes(found)
         table = OfTable.of(source, rows, part, found, sample_weight)
         found = settle(table, part, found, options, ROUGHLY)
-        at = reference_of(part, found.state, table.total).with_accuracy(table.total)
+        at = reference_of(part, found.state, table.total).with_arithmetic(table.total)
     fit = describe(source, at, part, found, start, options, sample_weight, rng)
     return fit if unit == 1.0 else fit.in_unit(unit)
 
 
 def learn(
-    part: Part, few: RowSource, options: Options, rng: np.random.Generator, accuracy: float
+    part: Part, few: RowSource, options: Options, rng: np.random.Generator, rtol: float
 ) -> tuple[Part, Settled, Start]:
     """Steps 2 to 6 on the rows of the part, which are those of `few`."""
     best, rival, start = find_start(part, rows_to_start_with(options), options.rank, rng)
     keep, leverage = tested_for_leverage(part, best, rng)
     begin = State(keep / part.votes, leverage, np.inf if has_gap(best, best) else best.half)
-    found = settle_on_part(part, begin, best.choice, options, accuracy)
+    found = settle_on_part(part, begin, best.choice, options, rtol)
     if rival is not None and options.trim is None:  # where two answers are as good, say so
         begin = State(rival.keep / part.votes, replace(leverage, off=0 * leverage.off, cut=np.inf))
-        other = settle_on_part(part, begin, rival.choice, options, accuracy)
-        one, two = (scores_weights(part, f.state) / part.counts for f in (found, other))
+        other = settle_on_part(part, begin, rival.choice, options, rtol)
+        one, two = (scatter_inside(part, f.state).weights / part.counts for f in (found, other))
         start = replace(start, tied=float(part.votes @ np.abs(one - two)) / part.total)
     if part.span is not None and cannot_tell(part, found):
         part = part.with_features(few)
         begin = State(found.state.keep, leverage)
-        found = settle_on_part(part, begin, found.choice, options, accuracy)
+        found = settle_on_part(part, begin, found.choice, options, rtol)
     return part, found, start
 
 
@@ -144,7 +144,7 @@ def with_features(part: Part, found: Settled, few: RowSource) -> tuple[Part, Set
     D = part.in_features(fit.mean, np.hstack([fit.V, now.W]), kept)[0]
     mean = there.Z.T @ (kept / np.sum(kept)) if part.center else np.zeros(len(D))
     keep = found.state.keep
-    new = beside(there, mean, D[:, :k], fit.variances, fit.total, fit.weight, keep)
+    new = beside(there, mean, D[:, :k], fit.variances, fit.weight, keep)
     now = replace(now, fit=replace(new, common=fit.common), W=D[:, k:])
     return there, replace(found, state=replace(found.state, now=now))
 

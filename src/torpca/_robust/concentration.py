@@ -107,7 +107,7 @@ def judged(
     part: Part,
     fit: Subspace,
     cuts: Cutoffs | None = None,
-    settled: float = ROUGHLY,
+    rtol: float = ROUGHLY,
     W: Floats | None = None,
 ) -> Judged:
     """Spreads and cut-offs of most rows about a subspace, and the rows' weights by them.
@@ -116,7 +116,7 @@ def judged(
     look along, if they are given.
     """
     votes = part.votes
-    rule = Rule.by_residuals(fit.studentised, votes, cuts, settled, fit.common)
+    rule = Rule.by_residuals(fit.studentised, votes, cuts, rtol, fit.common)
     rule = with_half_near(part, rule, fit)
     near = rule.near(fit.studentised)
     count = n_next(len(part.Z), part.Z.shape[1], fit.rank) if rule.residual.scale > 0 else 0
@@ -125,7 +125,7 @@ def judged(
     if count == 0:  # they may be given all the same, and say nothing
         rule = replace(rule, along=Along.silent(W.shape[1]))
     else:
-        rule = rule.with_next(fit.rest @ W, votes * near, settled)
+        rule = rule.with_next(fit.rest @ W, votes * near, rtol)
     return weighed(part, fit, rule, W)
 
 

@@ -71,7 +71,7 @@ def sharp_reference(
 ) -> Reference:
     """The subspace of the rows that the loop kept, all of a table, to rounding."""
     state, now = found.state, found.state.judged
-    kept, k = state.keep * part.counts, now.fit.rank
+    kept = state.keep * part.counts
     fit = subspace_of(part, kept, found.choice.rank, part.counts, sharp=True)
     state = replace(state, now=replace(now, fit=fit, W=np.zeros((len(fit.V), 0))))
     at = replace(reference_of(part, state, float(np.sum(sample_weight)), SETTLED), formed=True)
@@ -112,7 +112,7 @@ def describe(
     counts = sample_weight[probe]
     if whole:
         z = part.of_table(at.rule.residual.z(state.judged.fit.studentised * part.unit))[probe]
-    else:
+    else:  # of so many rows, leverages change residuals by a thousandth or so
         z = at.rule.residual.z(R[probe])
     new, cut = None, at.rule.cuts.residual
     if options.trim is not None:
@@ -141,7 +141,7 @@ def describe(
     if options.trim is not None:
         weights = sample_weight * part.of_table(state.judged.near)
     n_good, inside = float(np.sum(weights)), weights > 0
-    squares = norm(np.sqrt(weights[inside]) * R[inside])
+    residual = norm(np.sqrt(weights[inside]) * R[inside])
     theta, Q = np.linalg.eigh(at.inside.covariance)
     route = "rows" if part.span is None else "span"
     return RobustFit(
@@ -149,7 +149,7 @@ def describe(
         mean=at.mean + at.V[:, :k] @ at.inside.center if at.centered else None,
         V=fix_signs(at.V[:, :k] @ Q[:, ::-1]),
         scales=np.sqrt(np.maximum(theta[::-1], 0.0)),
-        left_over=squares / np.sqrt(max(1.0, n_good - at.centered)),
+        left_over=residual / np.sqrt(max(1.0, n_good - at.centered)),
         n_good=n_good,
         weights=keep,
         score_distances=score,

@@ -20,7 +20,7 @@ from torpca._sources.base import Floats
 
 @dataclass(frozen=True)
 class Leverage:
-    """Rows far out inside the subspace of others, and whether they are off it."""
+    """What rows far out inside the subspace of others lose for being off it."""
 
     off: Floats
     """How much weight each row of the part loses for good, (m,), between 0 and 1."""

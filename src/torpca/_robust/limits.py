@@ -53,8 +53,9 @@ def fitted_limits(
 ) -> Limits:
     """Limits on both distances of good rows, given the distances `score` and R (n,) of a fit.
 
-    `near` and `weights` (n,) say how often rows count as good ones, in the one and in the other,
-    `share` how many Gaussian good rows are beyond a limit, and `new` what is known of new rows.
+    `weights` (n,) say how often rows count as good ones, and `near` (n,) in the scatter inside:
+    their sum is the number of rows behind it. `share` is how many Gaussian good rows are beyond a
+    limit, and `new` what is known of new rows.
     """
     inside, ratio = 0.0, 1.0 if new is None else new.score
     if k > 0:
@@ -107,7 +108,7 @@ def lowered(of_fit: Tail, of_new: Tail, level: float, distances: Floats, w: Floa
     """Distance that the share `level` exceeds by its laws, of rows of the fit and of new ones.
 
     Rows with light tails would never reach it. Where fewer of the fit are as far out than chance
-    lets be, by two standard deviations, it is lowered as far as that of its rows alone would be
+    allows, by two standard deviations, it is lowered as far as that of its rows alone would be
     to leave the share beyond.
     """
     limit = float(np.sqrt(common_limit(of_fit, of_new, level)))
@@ -115,7 +116,7 @@ def lowered(of_fit: Tail, of_new: Tail, level: float, distances: Floats, w: Floa
     farthest, beyond = distances[order], np.cumsum(w[order])
     allowed = np.floor(level * beyond[-1] * (1 + EQUAL))
     some = max(allowed, 5.0)
-    if not 1 <= allowed <= some < beyond[-1]:
+    if allowed < 1 or some >= beyond[-1]:
         return limit
     after = np.searchsorted(beyond, [allowed, some], side="right")
     reached, expected = farthest[after[0]], beyond[-1] * of_fit(farthest[after[1]] ** 2)
@@ -171,6 +172,7 @@ def new_rows(X: Floats, w: Floats, k: int, *, n_features: int, center: bool) -> 
     one, two, three = (traces / np.maximum(counts, 1e-300)).tolist()
     two = max(two, one**2 / max(n_features - k, 1))  # as of noise of one size
     of_new = Cumulants.of_noise(one, 2 * two, 8 * three)
+    # Directions in which a fit's own rows happen to spread make new ones smaller, never larger.
     return NewRows(float(np.clip(score[0] / score[1], 1e-9, 1.0)), of_fit, of_new)
 
 

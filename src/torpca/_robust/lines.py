@@ -68,7 +68,7 @@ def describe_lines(P: Floats, weights: Floats) -> Lines:
     variance = np.vecdot(u, np.square(C - mean[:, None])) / inside
     factor = [window_consistency(min(share, 1.0)) for share in (inside / total).tolist()]
     location = a[:, 0] + mean
-    inner = np.sqrt(variance * factor) * few_numbers(total)
+    inner = np.sqrt(variance * factor) * small_sample_factor(total)
     return Lines(location, inner, _tighter_side(S, w, mass, location))
 
 
@@ -94,7 +94,7 @@ def window_consistency(share: float) -> float:
     return share / float(chi2.cdf(chi2.ppf(share, 1), 3))
 
 
-def few_numbers(n: float) -> float:
+def small_sample_factor(n: float) -> float:
     """How many times tighter the tightest half of `n` Gaussian numbers is than that of many.
 
     Found by simulation, as such factors are (Pison, Van Aelst and Willems 2002): within 5 % of the
@@ -104,10 +104,9 @@ def few_numbers(n: float) -> float:
 
 
 def rows_for_all(weights: Floats, count: int) -> tuple[slice | npt.NDArray[np.intp], Floats]:
-    """Numbers of about `count` rows that stand for all of them, and their weights.
+    """Numbers of `count` to twice as many rows that stand for all of them, and their weights.
 
-    Of many rows each that is taken stands for the same weight: numbers without weights are
-    described in a third of the time.
+    A systematic sample, in which each row stands for the same weight if there are more.
     """
     m, most = len(weights), float(np.max(weights))
     if np.min(weights) == most or m <= count:
@@ -140,27 +139,27 @@ def rms_of_half(R: Floats, weights: Floats) -> float:
 
 
 def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
-    """Smallest value below or at which at least `share` of the weight lies."""
+    """Smallest value such that those up to it hold at least a `share` of the weight."""
     order = np.argsort(values, kind="stable")
     mass = np.cumsum(weights[order])
     return float(values[order[np.searchsorted(mass, share * mass[-1] * (1 - EQUAL))]])
 
 
-def taper(z: Array, none: float, xp: Any = np) -> Array:
-    """Weights: 1 up to a share of the cut-off `none`, 0 from there on, smooth in between.
+def taper(z: Array, cut: float, xp: Any = np) -> Array:
+    """Weights: 1 up to a share of the cut-off, 0 from the cut-off on, smooth in between.
 
     Smooth weights let the fit settle, and not on one of many sets of rows.
     """
-    if not np.isfinite(none):
+    if not np.isfinite(cut):
         return xp.ones_like(z)
-    full = tuning().taper * none
-    t = xp.clip((z - full) * (1 / (none - full)), 0.0, 1.0)
+    full = tuning().taper * cut
+    t = xp.clip((z - full) * (1 / (cut - full)), 0.0, 1.0)
     s = 1 - t
     return s * s * (1 + 2 * t)
 
 
 def located(
-    P: Floats, weights: Floats, size: float | Floats, settled: float = SETTLED
+    P: Floats, weights: Floats, size: float | Floats, rtol: float = SETTLED
 ) -> tuple[Floats, Floats]:
     """Location and scale (q,) of most numbers in each column of P (m, q), until they settle.
 
@@ -174,18 +173,18 @@ def located(
     if spread.any():
         Y = np.ascontiguousarray(P.T[spread])
         start = lines.location[spread], lines.inner[spread]
-        location[spread], found = reweighted(Y, weights, *start, settled)
+        location[spread], found = reweighted(Y, weights, *start, rtol)
         scale[spread] = np.maximum(found, scale[spread])
     return location, scale
 
 
 def reweighted(
-    Y: Floats, w: Floats, location: Floats, scale: Floats, settled: float = SETTLED
+    Y: Floats, w: Floats, location: Floats, scale: Floats, rtol: float = SETTLED
 ) -> tuple[Floats, Floats]:
     """Location and scale of the numbers within a few standard deviations, until they settle.
 
     Of lines Y (q, m) with weights w (m,), from a start (q,), until they move by no more than a
-    share `settled`. The tightest half is a fine start and a poor answer: with 45 % of bad rows it
+    share `rtol`. The tightest half is a fine start and a poor answer: with 45 % of bad rows it
     is nearly all of the good ones, and its standard deviation is multiplied as if it were half.
     """
     tightest = location, scale
@@ -194,7 +193,7 @@ def reweighted(
         twice = _improved(Y, w, *once)
         moved = np.abs(twice[0] - once[0]) + np.abs(twice[1] - once[1])
         # Not ">": what is not a number will not settle.
-        if not np.any(moved > settled * (np.abs(twice[0]) + twice[1])):
+        if not np.any(moved > rtol * (np.abs(twice[0]) + twice[1])):
             location, scale = twice
             break
         location = _limit_of(location, once[0], twice[0])

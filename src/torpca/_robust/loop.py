@@ -25,10 +25,10 @@ from torpca._robust.part import Part
 from torpca._robust.rank import RankChoice
 from torpca._robust.reference import Inside
 from torpca._robust.rule import Rule, nearest, taper
-from torpca._robust.scatter import robust_scatter
+from torpca._robust.scatter import Scatter, robust_scatter
 from torpca._robust.start import rank_of
 from torpca._robust.subspace import Subspace, subspace_of
-from torpca._robust.tuning import SETTLED, tuning
+from torpca._robust.tuning import EQUAL, SETTLED, tuning
 from torpca._sources.base import Floats
 
 
@@ -106,16 +106,17 @@ class Settled:
 
 
 def settle(
-    rows: Rows, part: Part, begin: Settled, options: Options, accuracy: float = SETTLED
+    rows: Rows, part: Part, begin: Settled, options: Options, rtol: float = SETTLED
 ) -> Settled:
-    """Find the subspace, weigh the rows, and so on until neither moves by more than `tol`.
+    """Find the subspace and weigh the rows by it in turn, until neither would change any more.
 
-    Spreads are found to a share `accuracy` of themselves.
+    That is if the subspace and the variances in it moved by no more than `tol`, or than chance
+    does, or if the weights are the same. Spreads are found to a share `rtol` of themselves.
     """
     state, history = begin.state, begin.history
     while True:
         found = rows.subspace(state)
-        after = weigh(part, found, state, options, accuracy)
+        after = weigh(part, found, state, options, rtol)
         moved = change = 1.0
         if state.now is not None:
             before, fit = state.now.fit, after.judged.fit
@@ -133,7 +134,7 @@ def settle(
             return replace(begin, state=state, history=history, converged=bool(stands))
 
 
-def weigh(part: Part, found: Found, state: State, options: Options, accuracy: float) -> State:
+def weigh(part: Part, found: Found, state: State, options: Options, rtol: float) -> State:
     """The state after the rows of the part were weighed by the subspace that was found.
 
     Cut-offs become smaller only. Where rows that came back draw the subspace away from the nearest
@@ -150,7 +151,7 @@ def weigh(part: Part, found: Found, state: State, options: Options, accuracy: fl
     elif before is not None and W is not None and state.steps >= tuning().rounds:
         now = weighed(part, fit, before.rule, W)
     else:
-        now = judged(part, fit, None if before is None else before.rule.cuts, accuracy, W)
+        now = judged(part, fit, None if before is None else before.rule.cuts, rtol, W)
     if state.leverage.off.any():
         now = replace(now, keep=now.keep * (1 - state.leverage.off))
     return replace(
@@ -164,18 +165,18 @@ def weigh(part: Part, found: Found, state: State, options: Options, accuracy: fl
 
 
 def settle_on_part(
-    part: Part, begin: State, choice: RankChoice, options: Options, accuracy: float
+    part: Part, begin: State, choice: RankChoice, options: Options, rtol: float
 ) -> Settled:
     """The loop over the rows of the part, until the number of components stands, too."""
     found, ranks = Settled(begin, choice), set[int]()
     while True:
-        found = settle(OfPart(part, found.choice.rank), part, found, options, accuracy)
+        found = settle(OfPart(part, found.choice.rank), part, found, options, rtol)
         choice, state = found.choice, found.state
         if choice.rule == "exact":
             return found
         # Rows far out inside have no say in variances.
         share = state.keep * part.counts
-        share = share if choice.rule == "given" else scores_weights(part, state)
+        share = share if choice.rule == "given" else scatter_inside(part, state).weights
         again = rank_of(part, share, options.rank)
         if again.rank == choice.rank:
             return replace(found, choice=again)
@@ -188,12 +189,10 @@ def settle_on_part(
         found = replace(found, choice=again, state=State(state.keep, state.leverage))
 
 
-def scores_weights(part: Part, state: State) -> Floats:
-    """Weights (m,) of the rows that are kept and not far out inside the subspace."""
-    weights, Y = state.keep * part.counts, state.judged.fit.scores
-    if Y.shape[1] == 0:
-        return weights
-    return robust_scatter(Y, weights, part.center, np.random.default_rng(0)).weights
+def scatter_inside(part: Part, state: State, rtol: float = EQUAL) -> Scatter:
+    """Robust scatter of the scores of the rows that are kept."""
+    weights, rng = state.keep * part.counts, np.random.default_rng(0)
+    return robust_scatter(state.judged.fit.scores, weights, part.center, rng, rtol)
 
 
 def draws_away(part: Part, fit: Subspace, anchor: float) -> bool:
@@ -218,8 +217,7 @@ def record(part: Part, state: State, t: int, change: float) -> Iteration:
     now = state.judged
     if state.seen is not None:
         s = state.seen.summary
-        n_rows, n_kept, n_far = len(state.seen.keep), int(s.n_kept), int(s.n_far)
-        n_rows -= int(np.count_nonzero(state.seen.part < state.seen.keep))
+        n_rows, n_kept, n_far = state.seen.n_rows, int(s.n_kept), int(s.n_far)
         objective = float(np.sqrt(s.squares))
     else:
         there = part.copies >= 0

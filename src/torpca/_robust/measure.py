@@ -78,9 +78,11 @@ class Measured:
     """What a pass says of each row, and of all."""
 
     keep: Floats
-    """Weight of each row, (n,), ..."""
-    part: Floats
+    """Weight of each row, (n,), between 0 and 1, ..."""
+    counts: Floats
     """... and how often it counts in the subspace."""
+    n_rows: int
+    """Number of rows that count."""
     summary: Summary
 
 
@@ -104,7 +106,7 @@ def measure(
             P = xp.where(finite[:, None], P, xp.zeros_like(P))
             squares = xp.where(finite, squares, xp.full_like(squares, xp.inf))
         prior = place(xp, before[numbers], P)
-        some, near, w, inside = weigh(xp, at, P[:, :-1], squares, prior, whiten)
+        some, near, w, inside = row_weights(xp, at, P[:, :-1], squares, prior, whiten)
         part, less, far = w, w - inside, near == 0
         if not isinstance(some, slice):  # all other rows have whole weight
             part = np.ones(len(squares))
@@ -130,18 +132,19 @@ def measure(
 
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at what came out
         (keep,), sums = rows.sweep(kernel, native=at.native())
-    part = keep if counts is None else counts * keep
+    n_rows = len(keep) if counts is None else int(np.count_nonzero(counts))
     squares, moments, products, *rest = sums
-    return Measured(keep, part, Summary(squares, moments, products.T, *rest))
+    summary = Summary(squares, moments, products.T, *rest)
+    return Measured(keep, keep if counts is None else counts * keep, n_rows, summary)
 
 
-def weigh(
+def row_weights(
     xp: Any, at: Reference, Y: Array, squares: Array, prior: Array, whiten: Floats
 ) -> tuple[Any, Array, Array, Array]:
-    """Weights of the rows with coordinates Y (any, k + q) and squared residuals.
+    """Numbers of some rows of a block, and their weights; the others have whole weight.
 
-    Of some of them, and their numbers; the others have whole weight. By the residuals alone, by all
-    there is, and in the scatter inside the subspace. `prior` (any,) are the weights before.
+    By their residuals alone, by all there is, and in the scatter inside the subspace. Given the
+    coordinates Y (any, k + q) and squared residuals of all, and the weights `prior` (any,) before.
     """
     k = at.rank
     inner = at.inner_squares(xp, Y[:, :k], whiten)
@@ -149,7 +152,7 @@ def weigh(
     if at.exact:
         near = w = xp.astype(at.rounding(xp, Y[:, :k], squares), squares.dtype)
     else:
-        some = picked(xp, lambda: at.suspects(xp, Y, squares, inner))
+        some = picked(xp, lambda: at.suspects(Y, squares, inner))
         Y, squares, inner, prior = Y[some, :], squares[some], inner[some], prior[some]
         h = row_squares(xp, Y[:, :k] * place(xp, 1.0 / at.s, Y))
         near, w = at.rule.weights(xp, squares / free_part(h, prior, xp), Y[:, k:])

@@ -20,26 +20,26 @@ from torpca._core.stand_in import (
     top_directions,
 )
 from torpca._core.subspace import subspace_change
-from torpca._robust.loop import Found, Settled, State
+from torpca._robust.loop import Found, Settled, State, scatter_inside
 from torpca._robust.measure import Measured, measure
 from torpca._robust.part import Part, Places
 from torpca._robust.reference import Inside, Reference
-from torpca._robust.scatter import consistency, robust_scatter
+from torpca._robust.scatter import consistency
 from torpca._robust.spread import Along
 from torpca._robust.subspace import beside
-from torpca._robust.tuning import EQUAL, tuning
+from torpca._robust.tuning import EQUAL, ROUGHLY, tuning
 from torpca._sources import RowSource
 from torpca._sources.base import Floats
 
 
-def reference_of(part: Part, state: State, total: float, accuracy: float = 0.01) -> Reference:
+def reference_of(part: Part, state: State, total: float, rtol: float = ROUGHLY) -> Reference:
     """What a state says of the rows of a table of a weight of `total`."""
     now, fit, u = state.judged, state.judged.fit, part.unit
     kept = state.keep * part.counts
     V, mean = part.in_features(fit.mean, np.hstack([fit.V, now.W]), kept)
     # The fit may speak for all rows of the table, or for those of the part alone.
     weight = fit.weight * (1.0 if state.seen is not None else total / float(np.sum(part.counts)))
-    inside = state.inside or inside_of(part, state, accuracy).in_axes(np.eye(fit.rank), 0.0, u)
+    inside = state.inside or inside_of(part, state, rtol).in_axes(np.eye(fit.rank), 0.0, u)
     return Reference(
         mean=mean if part.center else np.zeros(len(V)),
         centered=part.center,
@@ -51,12 +51,11 @@ def reference_of(part: Part, state: State, total: float, accuracy: float = 0.01)
     )
 
 
-def inside_of(part: Part, state: State, accuracy: float) -> Inside:
+def inside_of(part: Part, state: State, rtol: float) -> Inside:
     """Where the good rows of the part are inside the subspace, in its unit."""
-    Y, weights = state.judged.fit.scores, state.keep * part.counts
-    rng = np.random.default_rng(0)
-    found = robust_scatter(Y, weights, part.center, rng, accuracy)
-    return Inside(found.center, found.covariance, found.spread, 1 / consistency(Y.shape[1]))
+    found = scatter_inside(part, state, rtol)
+    k = len(found.center)
+    return Inside(found.center, found.covariance, found.spread, 1 / consistency(k))
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class OfTable:
     def subspace(self, state: State) -> Found:
         """Measure all rows, and find the principal directions of those that are kept."""
         part, u, k = self.part, self.part.unit, state.judged.fit.rank
-        at = reference_of(part, state, self.total).with_accuracy(self.total)
+        at = reference_of(part, state, self.total).with_arithmetic(self.total)
         before = np.zeros(self.source.shape[0]) if state.seen is None else state.seen.keep
         seen = measure(self.source, at, before, self.counts)
         if not np.all(np.isfinite(seen.summary.products)):
@@ -103,18 +102,18 @@ class OfTable:
                 "X by a power of two."
             )
         summary, mean = seen.summary, seen.summary.mean(at)
-        V, theta, remains, stands_at = self.directions(at, seen, mean)
+        V, theta, remains, tolerance = self.directions(at, seen, mean)
         weight, keep = summary.weight, seen.keep[self.rows][part.first]
         origin = 0.0 if part.origin is None else part.origin
         variances = theta[:k] / weight / u**2
-        fit = beside(part, (mean - origin) / u, V[:, :k], variances, np.inf, weight, keep)
+        fit = beside(part, (mean - origin) / u, V[:, :k], variances, weight, keep)
         fit = replace(fit, common=state.judged.fit.common)
         inside, turn = None, V[:, :k].T @ at.V[:, :k]
         # Else the part was no measure of the scatter, or it was measured in another subspace.
         few_far = 2 * float(summary.far_out[k, k]) < weight
         if few_far and subspace_change(at.V[:, :k], V[:, :k]) <= tuning().same_subspace:
             inside = summary.inside(at).in_axes(turn, V[:, :k].T @ (mean - at.mean))
-        return Found(fit, seen, inside, remains, stands_at)
+        return Found(fit, seen, inside, remains, tolerance)
 
     def directions(
         self, at: Reference, now: Measured, mean: Floats
@@ -135,7 +134,7 @@ class OfTable:
         if self.gram is None:
             centered, single = at.centered, at.single
             multiply = partial(
-                product, self.source, mean, now.part, centered=centered, single=single
+                product, self.source, mean, now.counts, centered=centered, single=single
             )
             V, theta = expanded_directions(multiply, at.V, AV, k, aim)
             return V, theta, t.below_chance, aim(theta)
@@ -145,17 +144,14 @@ class OfTable:
         if not has_gap(theta, k) and moved > t.same_subspace:
             # Of directions that are nearly alike the part prefers those in which its own rows
             # happen to spread. No stand-in will do: the Gram matrix of all rows.
-            G = gram_about(self.source, mean, now.part, centered=at.centered)
+            G = gram_about(self.source, mean, now.counts, centered=at.centered)
             V, s = top_of_gram(G, at.V.shape[1])
             theta, remains = s**2, t.below_chance
         return V, theta, remains, aim(theta)
 
 
 def begin_passes(found: Settled) -> Settled:
-    """The same with directions to spare and without what the part alone was measured by.
-
-    Along directions to spare rows need not be looked at; a subspace turns towards them.
-    """
+    """The same with directions beyond the subspace, towards which it may turn, and no anchor."""
     state, now = found.state, found.state.judged
     if now.W.shape[1] == 0 and not now.rule.residual.exact:
         W = now.fit.next_directions(state.keep, max(tuning().n_next, 1))[0]

@@ -70,11 +70,11 @@ class Reference:
     @property
     def exact(self) -> bool:
         """Whether good rows lie in the subspace up to rounding."""
-        return self.rule.residual.scale == 0.0
+        return self.rule.residual.exact
 
     @property
-    def reach(self) -> float:
-        """Squared distance inside, in units of `spread`, from which on rows may weigh less."""
+    def whole_inside(self) -> float:
+        """Squared distance inside the subspace up to which rows have all of their weight."""
         z = tuning().taper * min(tuning().good, self.leverage_cut)
         return self.inside.spread.at(z) ** 2
 
@@ -88,7 +88,7 @@ class Reference:
             return None
         return np.float32 if self.single else np.float64
 
-    def with_accuracy(self, weight: float) -> Reference:
+    def with_arithmetic(self, weight: float) -> Reference:
         """Whether float32 is good enough, and whether residuals must be formed.
 
         A difference of squares loses as many digits as the residual of a typical row is smaller
@@ -114,7 +114,7 @@ class Reference:
         shift = MEAN_ULPS * float(np.linalg.norm(self.mean))
         return squares <= (EPS64 * (4 * RESIDUAL_ULPS * size + shift)) ** 2
 
-    def suspects(self, xp: Any, Y: Array, squares: Array, inner: Array) -> Array:
+    def suspects(self, Y: Array, squares: Array, inner: Array) -> Array:
         """Mask of the rows that may weigh less than one; the others need no root.
 
         Rows near the middle have so little leverage that their residual is known to a hundredth,
@@ -123,7 +123,7 @@ class Reference:
         full = tuning().taper
         limit = (1 - 2 * 0.01) * self.rule.residual.at(full * self.rule.cuts.residual) ** 2
         # Not ">": what is not a number is suspect.
-        out = ~(squares <= limit) | ~(inner <= self.reach)
+        out = ~(squares <= limit) | ~(inner <= self.whole_inside)
         along, reach = self.rule.along, full * self.rule.cuts.along
         for j in range(Y.shape[1] - self.rank):
             out |= ~(np.abs(Y[:, self.rank + j] - along.center[j]) <= reach * along.scale[j])

@@ -114,7 +114,7 @@ class Rule:
         R: Floats,
         weights: Floats,
         cuts: Cutoffs | None = None,
-        settled: float = SETTLED,
+        rtol: float = SETTLED,
         common: float = 0.0,
     ) -> Rule:
         """Spread and cut-off of studentised residuals R (n,) of rows with `weights` (n,).
@@ -122,13 +122,13 @@ class Rule:
         Cut-offs `cuts` that were found before may become smaller only; `common` is what the squares
         of residuals have in common.
         """
-        residual = Spread.of(R, weights, settled, common)
+        residual = Spread.of(R, weights, rtol, common)
         found = Cutoffs(residual=cutoff(residual.z(R), weights)).tightened(cuts or Cutoffs())
         return cls(residual, Along.silent(0), found)
 
-    def with_next(self, P: Floats, near: Floats, settled: float = SETTLED) -> Rule:
+    def with_next(self, P: Floats, near: Floats, rtol: float = SETTLED) -> Rule:
         """The same with the next directions, given projections P (n, q) and weights `near` (n,)."""
-        along = Along.of(P, near, settled)
+        along = Along.of(P, near, rtol)
         said = int(np.count_nonzero(np.isfinite(along.scale)))
         if not said:
             return replace(self, along=along)

@@ -28,14 +28,14 @@ class Scatter:
 
 
 def robust_scatter(
-    Y: Floats, weights: Floats, center: bool, rng: np.random.Generator, settled: float = EQUAL
+    Y: Floats, weights: Floats, center: bool, rng: np.random.Generator, rtol: float = EQUAL
 ) -> Scatter:
     """Scatter of the scores Y (n, k) of most rows, by their `weights` (n,).
 
     Rows far out inside the subspace tell where it is and not how far its rows spread. From the
     tightest three quarters, as in ROBPCA (Hubert, Rousseeuw and Vanden Branden 2005), each row is
     weighed by its own distance, until nothing changes: half of them may be one group of several
-    good ones. The covariance is corrected for what the weights take from Gaussian rows. `settled`
+    good ones. The covariance is corrected for what the weights take from Gaussian rows. `rtol`
     is the share of a row's weight that may change in the end.
     """
     k = Y.shape[1]
@@ -46,11 +46,11 @@ def robust_scatter(
     w, spread = weights, Spread()
     for _ in range(t.rounds):
         distances = mahalanobis(Y, *now)
-        spread = Spread.of(distances, weights, settled / 10)
+        spread = Spread.of(distances, weights, rtol / 10)
         u = weights * taper(spread.z(distances), t.good)
         if not _spans(Y, u):  # most rows are one point along an axis: no measure for the others
             return Scatter(*moments(Y, weights, center), weights, Spread())
-        still = np.max(np.abs(u - w)) <= settled * np.max(weights)
+        still = np.max(np.abs(u - w)) <= rtol * np.max(weights)
         w, now = u, moments(Y, u, center)
         if still:
             break

@@ -30,11 +30,11 @@ class Spread:
 
     @classmethod
     def of(
-        cls, distances: Floats, weights: Floats, settled: float = SETTLED, common: float = 0.0
+        cls, distances: Floats, weights: Floats, rtol: float = SETTLED, common: float = 0.0
     ) -> Spread:
         """Spread of most of the `distances` (n,), non-negative, weighted by `weights` (n,).
 
-        `settled` is the share by which location and scale may move in the end, `common` what their
+        `rtol` is the share by which location and scale may move in the end, `common` what their
         squares have in common.
         """
         counts = weights > 0
@@ -43,9 +43,9 @@ class Spread:
         if unit == 0.0:
             return cls()
         common = common / unit / unit
-        location, scale = located(_roots(r, unit, common)[:, None], w, 1.0, settled)
+        location, scale = located(_roots(r, unit, common)[:, None], w, 1.0, rtol)
         if scale[0] == 0.0 and common:
-            return cls.of(distances, weights, settled)
+            return cls.of(distances, weights, rtol)
         return cls(float(location[0]), float(scale[0]), unit, common)
 
     @property
@@ -70,9 +70,11 @@ class Spread:
         return replace(self, unit=self.unit * unit)
 
     def z_of_squares(self, squares: Array, xp: Any = np) -> Array:
-        """`z` of distances given by their squares, of a fit that is not exact, in any library."""
-        squares = squares / self.unit**2 - self.common
-        return (cube_root(xp, squares) - self.location) / self.scale
+        """`z` of distances given by their squares, in any library."""
+        y = cube_root(xp, squares / self.unit**2 - self.common)
+        if self.scale == 0.0:
+            return xp.where(y <= self.location * (1 + EQUAL**0.5), 0.0 * y, xp.full_like(y, xp.inf))
+        return (y - self.location) / self.scale
 
 
 def _roots(distances: Floats, unit: float, common: float) -> Floats:
@@ -95,7 +97,7 @@ class Along:
         return cls(np.zeros(q), np.full(q, np.inf))
 
     @classmethod
-    def of(cls, P: Floats, weights: Floats, settled: float = SETTLED) -> Along:
+    def of(cls, P: Floats, weights: Floats, rtol: float = SETTLED) -> Along:
         """From projections P (m, q) of rows on the directions, by the rows' `weights` (m,).
 
         Bad rows whose residuals are no longer than those of good ones can tilt the subspace all the
@@ -106,7 +108,7 @@ class Along:
         if P.shape[1] == 0 or not there.any():
             return cls.silent(P.shape[1])
         S = P[there]
-        center, scale = located(S, weights[there], np.max(np.abs(S), axis=0), settled)
+        center, scale = located(S, weights[there], np.max(np.abs(S), axis=0), rtol)
         spread = scale > 0
         return cls(np.where(spread, center, 0.0), np.where(spread, scale, np.inf))
 

@@ -76,7 +76,7 @@ def on_all_of(part: Part, found: Candidate) -> Candidate:
     """A candidate of some rows of the part, on all of them."""
     fit, share = found.fit, np.zeros(len(part.Z))
     share[: len(found.keep)] = found.keep / part.votes[: len(found.keep)]
-    seen = beside(part, fit.mean, fit.V, fit.variances, fit.total, fit.weight, share)
+    seen = beside(part, fit.mean, fit.V, fit.variances, fit.weight, share)
     return candidate(found.name, part, part.votes * judged(part, seen).keep, found.choice)
 
 

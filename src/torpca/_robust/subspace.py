@@ -26,9 +26,7 @@ class Subspace:
     V: Floats
     """Directions (p, k) of those some, ..."""
     variances: Floats
-    """... their variances along them, (k,), ..."""
-    total: float
-    """... and in all directions together."""
+    """... and their variances along them, (k,)."""
     weight: float
     """Number of those some, in rows."""
     scores: Floats
@@ -93,8 +91,7 @@ def subspace_of(
     V, variances = top_directions(B, rank, sharp=sharp)
     weights = part.votes if weights is None else weights
     share = np.divide(keep, weights, out=np.zeros(len(keep)), where=weights > 0)
-    total, weight = float(np.vdot(B, B)), float(np.sum(keep))
-    return beside(part, mean, V, variances, total, weight, share)
+    return beside(part, mean, V, variances, float(np.sum(keep)), share)
 
 
 def beside(
@@ -102,7 +99,6 @@ def beside(
     mean: Floats,
     V: Floats,
     variances: Floats,
-    total: float,
     weight: float,
     share: Floats,
 ) -> Subspace:
@@ -119,7 +115,7 @@ def beside(
     R = np.where(RESIDUAL_ULPS * eps * size >= R, 0.0, R)
     leverage = np.minimum(np.square(E) / weight, 1e100)
     studentised = R / np.sqrt(free_part(leverage, share))
-    return Subspace(mean, V, variances, total, weight, Y, C, R, studentised)
+    return Subspace(mean, V, variances, weight, Y, C, R, studentised)
 
 
 def variances_of(part: Part, keep: Floats) -> Floats:

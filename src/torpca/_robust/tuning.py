@@ -31,7 +31,7 @@ class Tuning:
     line_rows: int = 300
     """Rows by which location and scale along such a direction are found."""
     n_axes: int = 10
-    """Principal axes among which those of extreme kurtosis are looked for."""
+    """Principal axes in the span of which those of extreme kurtosis are looked for."""
     smallest_side: float = 0.3
     """Share of the rows that a side of such an axis must hold."""
     n_subsets: int = 200
