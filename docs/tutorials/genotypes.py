@@ -222,7 +222,6 @@ for refit in separate.stability_.refits:
 
 # %% [check]
 starts = [refit for refit in separate.stability_.refits if refit.what == "another start"]
-assert max(refit.share_changed for refit in starts) > 0.5
 assert max(refit.subspace_change for refit in starts) < 5e-4
 by_population = sorted(flagged[population == name].sum() for name in "ABC")
 assert by_population[0] <= by_population[1] <= 5
@@ -230,10 +229,11 @@ assert by_population[2] >= 95
 assert off_3.sum() <= 6
 
 # %% [markdown]
-# A whole population is flagged, and from another start another one is. Two thirds of the labels
-# then differ, and neither answer is better than the other. The subspace is the same in all of them,
-# and hardly anyone is off it. So where people form groups, look at `stability_` before you believe
-# the labels, and go by the rows off the subspace.
+# A whole population is flagged, although each of the others might be as well: no answer is better
+# than the other two. The subspace is the same in all of them, and hardly anyone is off it. Here
+# other starts come to the same labels; with other people they may not. So where people form groups,
+# look at `stability_` and at the types before you believe the labels, and go by the rows off the
+# subspace.
 #
 # A few dozen people of a distant ancestry beside such groups can put the subspace in doubt, too:
 # whether they are off it or make one of its directions may depend on the start.
@@ -245,5 +245,5 @@ assert off_3.sum() <= 6
 #   It does so from every start.
 # - Its components are within half a degree of the components of a study without these samples.
 #   The components of ordinary PCA are not.
-# - Separate populations have more than one answer, and `stability_` shows it. A population may be
+# - Separate populations have more than one answer, which `stability_` may show. A population may be
 #   called "good leverage": look at the type before you remove a row.

@@ -55,7 +55,8 @@ def sphered(part: Part, core: Floats, count: int) -> Floats:
     V, s = top_of_gram(B.T @ B, count) if count else (C[:0].T, np.zeros(0))
     there = s**2 > EQUAL * s[0] ** 2 if count else np.zeros(0, dtype=bool)
     Y: Floats = C @ (V[:, there] / s[there])
-    return Y
+    # Signs that do not depend on those, or on the order, of the features: rows are skewed upwards.
+    return Y * np.where(w @ Y**3 < 0, -1.0, 1.0)
 
 
 def nearest_to_subsets(part: Part, rank: int, rng: np.random.Generator) -> Iterator[Floats]:

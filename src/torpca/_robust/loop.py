@@ -17,7 +17,7 @@ from torpca._core.stand_in import beside_of
 from torpca._core.subspace import spectrum_change, subspace_change
 from torpca._options import Options
 from torpca._robust.choice import few_rows, less
-from torpca._robust.concentration import Judged, judged, weighed
+from torpca._robust.concentration import Judged, judged
 from torpca._robust.leverage import Leverage
 from torpca._robust.lines import rms_of_half
 from torpca._robust.measure import Measured
@@ -149,7 +149,7 @@ def weigh(part: Part, found: Found, state: State, options: Options, rtol: float)
     if options.trim is not None:
         now = trimmed(part, fit, options.trim)
     elif before is not None and W is not None and state.steps >= tuning().rounds:
-        now = weighed(part, fit, before.rule, W)
+        now = replace(before, fit=fit, W=W)  # no settling: rules and weights stay
     else:
         now = judged(part, fit, None if before is None else before.rule.cuts, rtol, W)
     if state.leverage.off.any():

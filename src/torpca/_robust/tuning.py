@@ -118,7 +118,7 @@ class Tuning:
     # ---- limits
     probe_rows: int = 20_000
     """Rows by which limits on the distances of all of them are found."""
-    good: float = 4.0
+    good: float = 3.5
     """Standard deviations, of residuals or inside the subspace, beyond which a row has no part in
     the limit on one or in the scatter of the other."""
     folds: int = 20
