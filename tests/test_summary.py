@@ -101,7 +101,7 @@ def by_formulas(X, at, before, counts):
     part = counts * keep
     y = Y[:, :k] - at.inside.center
     out = np.sqrt(np.sum(y * np.linalg.solve(at.inside.shrink * at.inside.covariance, y.T).T, 1))
-    u = part * falls(z_of(out, at.inside.spread), tuning().good)
+    u = part * falls(z_of(out, at.inside.spread), tuning().far_out)
     Y1 = np.column_stack([Y, np.ones(len(X))])
     inner = np.column_stack([Y[:, :k], np.ones(len(X))])
     sums = Summary(
@@ -178,7 +178,7 @@ def test_sums_tell_mean_gram_matrix_and_scatter(centered):
     Y = (X - at.mean) @ at.V[:, :K]
     y = Y - at.inside.center
     out = np.sqrt(np.sum(y * np.linalg.solve(at.inside.shrink * at.inside.covariance, y.T).T, 1))
-    u = part * falls(z_of(out, at.inside.spread), tuning().good)
+    u = part * falls(z_of(out, at.inside.spread), tuning().far_out)
     inside = found.inside(at)
     center = u @ Y / np.sum(u) if centered else np.zeros(K)
     spread = ((Y - center) * u[:, None]).T @ (Y - center) / (np.sum(u) - centered)

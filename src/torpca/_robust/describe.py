@@ -124,7 +124,7 @@ def describe(
     if whole and options.trim is None:
         kept = state.keep * part.counts
         new = new_rows(part.Z, kept, k, n_features=d, center=at.centered)
-    far_out = at.inside.spread.z(score[probe] / np.sqrt(at.inside.shrink)) >= tuning().good
+    far_out = at.inside.spread.z(score[probe] / np.sqrt(at.inside.shrink)) >= tuning().far_out
     near = np.where((good > 0) & ~far_out, counts, 0.0)
     limits = fitted_limits(
         score[probe],

@@ -75,7 +75,7 @@ class Reference:
     @property
     def whole_inside(self) -> float:
         """Squared distance inside the subspace up to which rows have all of their weight."""
-        z = tuning().taper * min(tuning().good, self.leverage_cut)
+        z = tuning().taper * min(tuning().far_out, self.leverage_cut)
         return self.inside.spread.at(z) ** 2
 
     def coordinates(self, k: int) -> Measure:
@@ -138,4 +138,4 @@ class Reference:
 def weights_inside(at: Reference, inner: Array, xp: Any) -> tuple[Array, Array]:
     """What squared distances inside take from a row's weight: in the subspace, in the scatter."""
     z = at.inside.spread.z_of_squares(inner, xp)
-    return taper(z, at.leverage_cut, xp), taper(z, tuning().good, xp)
+    return taper(z, at.leverage_cut, xp), taper(z, tuning().far_out, xp)

@@ -81,7 +81,7 @@ def n_next(n_rows: int, n_features: int, rank: int) -> int:
     these are far out along it whatever they are.
     """
     beyond = min(n_rows, n_features) - rank
-    return tuning().n_next if n_rows >= tuning().rows_per_next * beyond else 0
+    return tuning().n_next if n_rows >= tuning().n_next * beyond else 0
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def robust_scatter(
     for _ in range(t.rounds):
         distances = mahalanobis(Y, *now)
         spread = Spread.of(distances, weights, rtol / 10)
-        u = weights * taper(spread.z(distances), t.good)
+        u = weights * taper(spread.z(distances), t.far_out)
         if not _spans(Y, u):  # most rows are one point along an axis: no measure for the others
             return Scatter(*moments(Y, weights, center), weights, Spread())
         still = np.max(np.abs(u - w)) <= rtol * np.max(weights)
@@ -118,4 +118,4 @@ def consistency(k: int) -> float:
     if k == 0:
         return 1.0
     # The weights do not depend on the unit of the distances, so one look is enough.
-    return gaussian_factor(k, lambda r: taper(Spread.of(r, np.ones(len(r))).z(r), tuning().good))
+    return gaussian_factor(k, lambda r: taper(Spread.of(r, np.ones(len(r))).z(r), tuning().far_out))

@@ -60,9 +60,8 @@ class Tuning:
     taper: float = 0.8
     """Share of the cut-off from which on a row loses weight."""
     n_next: int = 3
-    """Next principal directions, beyond the subspace, along which rows are looked at, ..."""
-    rows_per_next: int = 3
-    """... if there are so many rows for each direction beyond it."""
+    """Next principal directions, beyond the subspace, along which rows are looked at, if there are
+    as many rows for each direction beyond it."""
 
     # ---- the choice between candidates
     majority: float = 0.51
@@ -98,6 +97,9 @@ class Tuning:
     """Share of the rows near the subspace from which their scatter inside it is found."""
     scatter_pairs: int = 100
     """Directions along which the least outlying half inside the subspace is looked for."""
+    far_out: float = 4.5
+    """Standard deviations inside the subspace from which on a row has no part in the scatter
+    (philips, musk: lost with 4)."""
     rows_per_dimension: int = 10
     """Fewer rows for each dimension than this have no half to spare."""
 
@@ -119,8 +121,8 @@ class Tuning:
     probe_rows: int = 20_000
     """Rows by which limits on the distances of all of them are found."""
     good: float = 3.5
-    """Standard deviations, of residuals or inside the subspace, beyond which a row has no part in
-    the limit on one or in the scatter of the other."""
+    """Standard deviations of residuals beyond which a row has no part in the limit on them: with
+    4.5 bad spectra are lost (tutorial), and with less few long rows flag more of their own."""
     folds: int = 20
     """Parts of the good rows, each of which is compared with a fit to the others, if there are at
     most so many rows for each dimension, and for so many dimensions more: with more rows, new ones
