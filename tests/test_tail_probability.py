@@ -67,7 +67,9 @@ def test_few_rows_lie_on_both_sides_of_the_probabilities(n, d, spectrum, k, fits
     new, of_fit = drawn(n, d, spectrum, k, max(fits, 2000 // n))
     # One row in thirty may be out by chance; half of the new rows are beyond their median.
     assert np.all(shares(of_fit)[1:4] < LEVELS[1:4])
-    assert np.all((shares(new)[:4] > 0.95 * LEVELS[:4]) & (shares(new)[:4] < 3 * LEVELS[:4]))
+    # In a fifth of the fits of 30 clean rows some of them are left out.
+    most = 5 if n < 50 else 3
+    assert np.all((shares(new)[:4] > 0.95 * LEVELS[:4]) & (shares(new)[:4] < most * LEVELS[:4]))
 
 
 @pytest.mark.slow
